@@ -1,0 +1,1124 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file lbroute.h
+ * @brief Core API: decide which inference server handles an LLM request.
+ *
+ * A host (gateway, proxy, inference server) describes its targets once, then
+ * asks lbroute_pick() for each request and tells lbroute_observe() how it
+ * went. The library does no I/O: no sockets, threads, timers, files or clock
+ * reads. Time is an argument, randomness is a seed, so the same calls always
+ * give the same decisions.
+ *
+ * Rules that hold everywhere:
+ *
+ * - **Structs** start with `size_t size`. Call the struct's `_init` function
+ *   with `sizeof` of the struct as your compiler sees it; it fills in the
+ *   defaults. A shorter struct (older caller) gets the defaults for what it
+ *   lacks; a longer one (newer caller) is accepted if its unknown tail is zero
+ *   and refused with #LBROUTE_ERR_UNSUPPORTED otherwise.
+ * - **Handles** are 64-bit values, 0 is "none". A handle whose object is gone
+ *   gives #LBROUTE_ERR_NOT_FOUND, never another object.
+ * - **Strings** are a pointer and a length, need no terminator and are copied.
+ *   A NULL pointer with length 0 is the empty string.
+ * - **Results** are 0 or a negative `LBROUTE_ERR_` code; outputs come last and
+ *   are written only on success unless the function says otherwise. A failed
+ *   call changes nothing.
+ * - **Time** (`now`) is in nanoseconds from any fixed origin. Time that runs
+ *   backward is read as the latest time seen.
+ * - **Unknown** numbers are NaN (real) or -1 (integers), never 0.
+ * - **Thread classes**: `[pure]` depends on its arguments only;
+ *   `[any thread]` may be called at any time from any thread;
+ *   `[exclusive]` needs the router for itself. A router created with
+ *   `single_threaded` turns `[any thread]` into "one thread at a time".
+ */
+#ifndef LBROUTE_LBROUTE_H
+#define LBROUTE_LBROUTE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <lbroute/version.h>
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** @defgroup types Handles and constants
+ * @{ */
+
+/** A router: targets, pools, tickets and all that was learned. Opaque. */
+typedef struct lbroute_router lbroute_router;
+
+/** Handle of a pool: a named set of targets with one strategy. 0 is none. */
+typedef uint64_t lbroute_pool;
+
+/** Handle of a target: one server that can take a request. 0 is none. */
+typedef uint64_t lbroute_target;
+
+/** Handle of a picked, not yet settled request. 0 is none. */
+typedef uint64_t lbroute_ticket;
+
+/** Result codes. Each text says what the caller does next. */
+enum {
+    /** Success. */
+    LBROUTE_OK = 0,
+    /** An argument is malformed (NULL, wrong size, contradiction). Fix the
+     * call. */
+    LBROUTE_ERR_INVALID = -1,
+    /** The allocator gave no memory. Nothing changed; free some and retry. */
+    LBROUTE_ERR_NO_MEMORY = -2,
+    /** No such object, or the handle is stale. Look it up again or drop it. */
+    LBROUTE_ERR_NOT_FOUND = -3,
+    /** The name is taken; the existing handle is returned. Update that one. */
+    LBROUTE_ERR_EXISTS = -4,
+    /** A bound from the router's options is reached. Settle or remove
+     * something, or create the router with a larger bound. */
+    LBROUTE_ERR_LIMIT = -5,
+    /** No target may take this request. See the decision's reason; answer the
+     * client with an error. */
+    LBROUTE_ERR_NO_TARGET = -6,
+    /** Every target that could take the request is full. Retry after a ticket
+     * of the pool was settled, or answer "too busy". */
+    LBROUTE_ERR_SATURATED = -7,
+    /** A number is NaN or outside its documented range. Fix the value. */
+    LBROUTE_ERR_RANGE = -8,
+    /** A string is empty, too long or holds control characters. Fix it. */
+    LBROUTE_ERR_NAME = -9,
+    /** A buffer is too small; the needed length was written. Grow it, retry. */
+    LBROUTE_ERR_BUFFER = -10,
+    /** A struct from a newer header uses a feature this library lacks.
+     * Upgrade the library or leave the new fields zero. */
+    LBROUTE_ERR_UNSUPPORTED = -11,
+    /** The object is still in use. Remove what uses it first. */
+    LBROUTE_ERR_BUSY = -12
+};
+
+/** Bounds of strings. */
+enum {
+    /** Longest name of a pool, target, tier or model, and header prefix, in
+     * bytes. */
+    LBROUTE_NAME_MAX = 255
+};
+
+/** Why a target was not eligible, in the order in which it is checked: the
+ * first that applies is the target's verdict. */
+enum {
+    LBROUTE_REASON_NONE = 0,       /**< Eligible. */
+    LBROUTE_REASON_EXCLUDED = 1,   /**< In the request's exclude list. */
+    LBROUTE_REASON_TIER = 2,       /**< Of another tier. */
+    LBROUTE_REASON_DRAINING = 3,   /**< Weight 0 or drained by call. */
+    LBROUTE_REASON_BENCHED = 4,    /**< Out after failures, or on trial. */
+    LBROUTE_REASON_SATURATED = 5,  /**< At its max concurrency. */
+    LBROUTE_REASON_TOO_LARGE = 6,  /**< Input above its max input tokens. */
+    LBROUTE_REASON_MODEL = 7,      /**< Serves another model. */
+    LBROUTE_REASON_NO_TARGETS = 8, /**< The pool or model has no target. */
+    LBROUTE_REASON_COUNT = 9       /**< Number of reasons. */
+};
+
+/** The rule that really decided a pick (it can differ from the pool's
+ * strategy, for example when a pinned target is full). */
+enum {
+    LBROUTE_RULE_NONE = 0,              /**< Nothing was picked. */
+    LBROUTE_RULE_WEIGHTED = 1,          /**< Smooth weighted round-robin. */
+    LBROUTE_RULE_ROUND_ROBIN = 2,       /**< Rotation. */
+    LBROUTE_RULE_RANDOM = 3,            /**< Uniform draw. */
+    LBROUTE_RULE_POWER_OF_TWO = 4,      /**< Better of two draws. */
+    LBROUTE_RULE_LEAST_CONNECTIONS = 5, /**< Lowest relative load. */
+    LBROUTE_RULE_CONSISTENT_HASH = 6,   /**< Owner of the key on the ring. */
+    LBROUTE_RULE_RING_NEXT = 7,         /**< A later ring point: the owner was
+                                         * ineligible or above the bound. */
+    LBROUTE_RULE_STICKY_SESSION = 8,    /**< Pin of the session or client. */
+    LBROUTE_RULE_COUNT = 9              /**< Number of rules. */
+};
+
+/** Kinds of event for lbroute_observe(). */
+enum {
+    /** The first token arrived. The ticket stays open. */
+    LBROUTE_EVENT_FIRST_TOKEN = 1,
+    /** Answered in full. The only kind that teaches latency and affinity. */
+    LBROUTE_EVENT_SUCCESS = 2,
+    /** The target failed (connection refused, 5xx). Counts towards benching. */
+    LBROUTE_EVENT_FAILURE = 3,
+    /** The target said it is full (429, "queue full"). Never benches; lowers
+     * the target's attraction for load rules while fresh. */
+    LBROUTE_EVENT_OVERLOAD = 4,
+    /** The request was at fault (4xx). Teaches nothing. */
+    LBROUTE_EVENT_CLIENT_ERROR = 5,
+    /** The client went away, or the host gave up. Teaches nothing. */
+    LBROUTE_EVENT_CANCEL = 6,
+    /** The target did not answer in time. Counts towards benching. */
+    LBROUTE_EVENT_TIMEOUT = 7,
+    LBROUTE_EVENT_COUNT = 8 /**< One above the last kind. */
+};
+
+/** What a host can report about an engine with lbroute_set_gauge(). */
+enum {
+    LBROUTE_GAUGE_RUNNING = 0,  /**< Requests running in the engine. */
+    LBROUTE_GAUGE_WAITING = 1,  /**< Requests waiting in the engine. */
+    LBROUTE_GAUGE_KV_USAGE = 2, /**< Part of the KV cache in use, 0 to 1. */
+    LBROUTE_GAUGE_COUNT = 3     /**< Number of gauges. */
+};
+
+/** @} */
+/** @defgroup text Names of codes
+ * @{ */
+
+/**
+ * Version of the library that is running, as "major.minor.patch".
+ *
+ * @return a static string. [pure], constant time.
+ */
+const char *lbroute_version(void);
+
+/**
+ * Text of a result code, with what to do next.
+ *
+ * @param code 0 or a `LBROUTE_ERR_` value; others give "unknown code".
+ * @return a static string. [pure], constant time.
+ */
+const char *lbroute_strerror(int code);
+
+/**
+ * Name of a reject reason, as it stands in headers, for example "saturated".
+ *
+ * @param reason a `LBROUTE_REASON_` value; others give "unknown".
+ * @return a static string. [pure], constant time.
+ */
+const char *lbroute_reason_name(int reason);
+
+/**
+ * Name of a rule, as it stands in headers, for example "ring_next".
+ *
+ * @param rule a `LBROUTE_RULE_` value; others give "unknown".
+ * @return a static string. [pure], constant time.
+ */
+const char *lbroute_rule_name(int rule);
+
+/**
+ * Names of the strategies that a pool may have, in documentation order.
+ *
+ * @param index 0, 1, 2, …
+ * @return a static string, or NULL past the last. [pure], constant time.
+ */
+const char *lbroute_strategy_name(size_t index);
+
+/** @} */
+/** @defgroup router Router
+ * @{ */
+
+/** Where a router takes its memory from. Both functions or neither. They are
+ * called under the router's lock and must not call the router. */
+typedef struct lbroute_allocator {
+    /** Returns `bytes` (never 0) aligned for any type, or NULL. NULL here
+     * means the C library's heap. */
+    void *(*allocate)(void *user, size_t bytes);
+    /** Frees what `allocate` returned, with the same `bytes`. */
+    void (*release)(void *user, void *memory, size_t bytes);
+    /** Passed to both. */
+    void *user;
+} lbroute_allocator;
+
+/** Bounds and seeds of a router. Fill with lbroute_router_options_init(). */
+typedef struct lbroute_router_options {
+    size_t size; /**< sizeof this struct; set by the init function. */
+    lbroute_allocator allocator; /**< Default: the C library's heap. */
+    /** Seed of every random choice. Required, not 0: pass entropy in
+     * production, a constant to replay a run. Routers that share a seed make
+     * the same choices. */
+    uint64_t seed;
+    /** Secret key of session and client digests. All zero (default): derived
+     * from `seed`. Give the same key to routers whose digests shall agree. */
+    uint8_t digest_key[16];
+    /** Life of a ticket that is never settled, ns, at least 1 (600 s). */
+    uint64_t ticket_ttl;
+    uint32_t max_pools;    /**< 1 to 65,536 (1,024). */
+    uint32_t max_targets;  /**< 1 to 1,048,576 (16,384). */
+    uint32_t max_tickets;  /**< 1 to 16,777,215 (1,048,576). */
+    uint32_t max_sessions; /**< 1 to 16,777,215 (65,536). */
+    /** 0: any number of threads (default). 1: the host promises one thread at
+     * a time, the lock is left out. */
+    int32_t single_threaded;
+    uint32_t reserved0; /**< Zero. */
+    /** Prefix of decision headers, RFC 9110 token characters ("X-Lbroute-").
+     * Copied. */
+    const char *header_prefix;
+    size_t header_prefix_len; /**< Its length, 0 to #LBROUTE_NAME_MAX. */
+} lbroute_router_options;
+
+/**
+ * Fills in the defaults.
+ *
+ * @param options the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_router_options) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_router_options_init(lbroute_router_options *options, size_t size);
+
+/**
+ * Upper bound of the memory that a router may ever take from its allocator:
+ * every table at its bound, every name at its longest, 100 ring points a
+ * target.
+ *
+ * @param options checked as by lbroute_router_create(); `seed` may be 0.
+ * @param bytes receives the bound.
+ * @return 0, or the error lbroute_router_create() would give.
+ *
+ * [pure], constant time.
+ */
+int lbroute_router_estimate(const lbroute_router_options *options,
+                            size_t *bytes);
+
+/**
+ * Creates a router.
+ *
+ * @param options bounds, seed, allocator; copied.
+ * @param router receives the router, owned by the caller until
+ *     lbroute_router_destroy(). Written NULL on failure.
+ * @return 0; #LBROUTE_ERR_INVALID for NULL, half an allocator or `seed` 0 (set
+ *     it); #LBROUTE_ERR_RANGE for a bound outside its range;
+ *     #LBROUTE_ERR_NAME for a header prefix that is no token;
+ *     #LBROUTE_ERR_NO_MEMORY; #LBROUTE_ERR_UNSUPPORTED.
+ *
+ * [exclusive], constant time; tables grow as they are used.
+ */
+int lbroute_router_create(const lbroute_router_options *options,
+                          lbroute_router **router);
+
+/**
+ * Destroys a router and returns every byte to its allocator.
+ *
+ * @param router NULL does nothing. All handles of it become invalid.
+ *
+ * [exclusive], linear in what it holds.
+ */
+void lbroute_router_destroy(lbroute_router *router);
+
+/** @} */
+/** @defgroup pools Pools
+ * @{ */
+
+/** A pool to add. Fill with lbroute_pool_options_init(). */
+typedef struct lbroute_pool_options {
+    size_t size;          /**< sizeof this struct; set by the init function. */
+    const char *name;     /**< Unique in the router; no control characters. */
+    size_t name_len;      /**< 1 to #LBROUTE_NAME_MAX. */
+    const char *strategy; /**< A name of lbroute_strategy_name(). */
+    size_t strategy_len;  /**< 0 means "weighted". */
+} lbroute_pool_options;
+
+/**
+ * Fills in the defaults (no name, strategy "weighted").
+ *
+ * @param options the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_pool_options) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_pool_options_init(lbroute_pool_options *options, size_t size);
+
+/**
+ * Adds a pool without targets, every parameter at its default.
+ *
+ * @param router the router.
+ * @param options copied.
+ * @param pool receives the handle; on #LBROUTE_ERR_EXISTS that of the pool
+ *     which has the name.
+ * @return 0; #LBROUTE_ERR_EXISTS (use lbroute_pool_update());
+ *     #LBROUTE_ERR_NAME for a bad name; #LBROUTE_ERR_NOT_FOUND for an unknown
+ *     strategy; #LBROUTE_ERR_LIMIT at `max_pools`; #LBROUTE_ERR_INVALID;
+ *     #LBROUTE_ERR_NO_MEMORY; #LBROUTE_ERR_UNSUPPORTED.
+ *
+ * [any thread], constant time.
+ */
+int lbroute_pool_add(lbroute_router *router,
+                     const lbroute_pool_options *options, lbroute_pool *pool);
+
+/**
+ * Gives a pool another strategy. The same strategy again changes nothing: no
+ * cursor, model, session or count is reset. Parameters are kept.
+ *
+ * @param router the router.
+ * @param pool the pool.
+ * @param strategy name of the new strategy; copied.
+ * @param strategy_len its length; 0 means "weighted".
+ * @return 0; #LBROUTE_ERR_NOT_FOUND for a stale pool or an unknown strategy;
+ *     #LBROUTE_ERR_NO_MEMORY; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], linear in the pool's targets when the strategy differs.
+ */
+int lbroute_pool_update(lbroute_router *router, lbroute_pool pool,
+                        const char *strategy, size_t strategy_len);
+
+/**
+ * Removes an empty pool.
+ *
+ * @param router the router.
+ * @param pool the pool.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_BUSY while it has targets
+ *     (remove or move them first); #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], linear in the sessions that the pool pinned.
+ */
+int lbroute_pool_remove(lbroute_router *router, lbroute_pool pool);
+
+/**
+ * Finds a pool by name.
+ *
+ * @param router the router.
+ * @param name the exact name.
+ * @param name_len its length.
+ * @param pool receives the handle.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time.
+ */
+int lbroute_pool_find(lbroute_router *router, const char *name, size_t name_len,
+                      lbroute_pool *pool);
+
+/**
+ * Walks over the pools. Safe while pools are added and removed.
+ *
+ * @param router the router.
+ * @param previous 0 to start, then the handle returned last (even if it has
+ *     been removed since).
+ * @param pool receives the next handle.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND at the end; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time amortised over a walk.
+ */
+int lbroute_pool_next(lbroute_router *router, lbroute_pool previous,
+                      lbroute_pool *pool);
+
+/** What a pool is. Fill with lbroute_pool_info_init(). */
+typedef struct lbroute_pool_info {
+    size_t size;          /**< sizeof this struct. */
+    const char *strategy; /**< Static string. */
+    uint32_t targets;     /**< Number of targets. */
+    uint32_t name_len;    /**< Length of `name`. */
+    char name[256];       /**< Zero-terminated copy. */
+} lbroute_pool_info;
+
+/**
+ * Prepares the struct for lbroute_pool_get_info().
+ *
+ * @param info the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_pool_info) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_pool_info_init(lbroute_pool_info *info, size_t size);
+
+/**
+ * Reads name and strategy of a pool.
+ *
+ * @param router the router.
+ * @param pool the pool.
+ * @param info receives copies; prepared by lbroute_pool_info_init().
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time.
+ */
+int lbroute_pool_get_info(lbroute_router *router, lbroute_pool pool,
+                          lbroute_pool_info *info);
+
+/** One parameter of pools. Fill with lbroute_param_info_init(). */
+typedef struct lbroute_param_info {
+    size_t size;          /**< sizeof this struct. */
+    const char *name;     /**< "group.name", static. */
+    const char *text;     /**< One line with the unit, static. */
+    double default_value; /**< Value of a new pool. */
+    double minimum;       /**< Smallest value accepted. */
+    double maximum;       /**< Largest value accepted. */
+} lbroute_param_info;
+
+/**
+ * Prepares the struct for lbroute_param_get_info().
+ *
+ * @param info the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_param_info) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_param_info_init(lbroute_param_info *info, size_t size);
+
+/**
+ * Enumerates the parameters that pools have.
+ *
+ * @param index 0, 1, 2, …
+ * @param info receives name, text, default and range; strings are static.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND past the last; #LBROUTE_ERR_INVALID.
+ *
+ * [pure], constant time.
+ */
+int lbroute_param_get_info(size_t index, lbroute_param_info *info);
+
+/**
+ * Sets a parameter of a pool, in force from the next pick on. No state is
+ * reset.
+ *
+ * @param router the router.
+ * @param pool the pool.
+ * @param name a name of lbroute_param_get_info(), zero-terminated.
+ * @param value within the parameter's range; switches take 0 or 1.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND for a stale pool or an unknown name;
+ *     #LBROUTE_ERR_RANGE (the old value stays); #LBROUTE_ERR_NO_MEMORY;
+ *     #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], linear in the pool's targets.
+ */
+int lbroute_pool_set(lbroute_router *router, lbroute_pool pool,
+                     const char *name, double value);
+
+/**
+ * Reads a parameter of a pool.
+ *
+ * @param router the router.
+ * @param pool the pool.
+ * @param name a name of lbroute_param_get_info(), zero-terminated.
+ * @param value receives the value.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND for a stale pool or an unknown name;
+ *     #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], linear in the number of parameters.
+ */
+int lbroute_pool_get(lbroute_router *router, lbroute_pool pool,
+                     const char *name, double *value);
+
+/** @} */
+/** @defgroup targets Targets
+ * @{ */
+
+/** A target to add or its new settings. Fill with
+ * lbroute_target_options_init(). */
+typedef struct lbroute_target_options {
+    size_t size;       /**< sizeof this struct; set by the init function. */
+    const char *name;  /**< Unique in the router; no control characters.
+                        * Ignored by lbroute_target_update(). */
+    size_t name_len;   /**< 1 to #LBROUTE_NAME_MAX. */
+    lbroute_pool pool; /**< 0 (default): none, reached by model name only. */
+    /** Share of traffic and of load it can carry, relative to the others.
+     * 0 drains; otherwise 1e-6 to 1e9 (1.0). */
+    double weight;
+    /** Most requests in flight at once; 0 means no limit (32). */
+    uint32_t max_concurrency;
+    uint32_t reserved0; /**< Zero. */
+    /** Largest input it accepts, tokens; 0 means no limit (0). */
+    uint64_t max_input_tokens;
+    const char *tier;  /**< A request sees only targets of its own tier. */
+    size_t tier_len;   /**< 0 (default): the empty tier. */
+    const char *model; /**< The model it serves. */
+    size_t model_len;  /**< 0 (default): any model, when asked by pool. */
+    void *user;        /**< Returned with each decision (NULL). */
+} lbroute_target_options;
+
+/**
+ * Fills in the defaults: weight 1, max concurrency 32, no token limit, empty
+ * tier, no pool.
+ *
+ * @param options the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_target_options) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_target_options_init(lbroute_target_options *options, size_t size);
+
+/**
+ * Adds a target. It starts without any history.
+ *
+ * @param router the router.
+ * @param options copied.
+ * @param now time, ns; the slow start of the pool counts from here.
+ * @param target receives the handle; on #LBROUTE_ERR_EXISTS that of the target
+ *     which has the name.
+ * @return 0; #LBROUTE_ERR_EXISTS (use lbroute_target_update());
+ *     #LBROUTE_ERR_NAME for a bad name, tier or model; #LBROUTE_ERR_RANGE for
+ *     a weight that is NaN, negative or outside 1e-6…1e9;
+ *     #LBROUTE_ERR_NOT_FOUND for a stale pool; #LBROUTE_ERR_LIMIT at
+ *     `max_targets`; #LBROUTE_ERR_INVALID; #LBROUTE_ERR_NO_MEMORY;
+ *     #LBROUTE_ERR_UNSUPPORTED.
+ *
+ * [any thread], logarithmic in the pool's targets, amortised.
+ */
+int lbroute_target_add(lbroute_router *router,
+                       const lbroute_target_options *options, uint64_t now,
+                       lbroute_target *target);
+
+/**
+ * Changes the settings of a target. Its requests in flight, health, signals
+ * and place in the rotation are kept; the same settings again change nothing.
+ * A move to another pool, tier or model takes the in-flight count along.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param options the complete new settings (the name is ignored); copied.
+ * @param now time, ns; a weight raised from 0 starts the slow start.
+ * @return as lbroute_target_add(), and #LBROUTE_ERR_NOT_FOUND for a stale
+ *     target.
+ *
+ * [any thread], logarithmic in the pool's targets, linear on a move.
+ */
+int lbroute_target_update(lbroute_router *router, lbroute_target target,
+                          const lbroute_target_options *options, uint64_t now);
+
+/**
+ * Changes only the weight of a target, from the next pick on.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param weight 0 drains; otherwise 1e-6 to 1e9.
+ * @param now time, ns; a weight raised from 0 starts the slow start.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_RANGE (the old weight
+ *     stays); #LBROUTE_ERR_INVALID; #LBROUTE_ERR_NO_MEMORY.
+ *
+ * [any thread], logarithmic in the pool's targets.
+ */
+int lbroute_target_set_weight(lbroute_router *router, lbroute_target target,
+                              double weight, uint64_t now);
+
+/**
+ * Drains a target or ends its draining. A draining target gets no new request
+ * from the next pick on; those in flight go on. The weight is kept.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param draining 1 to drain, 0 to serve again (the slow start begins).
+ * @param now time, ns.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID for a `draining`
+ *     that is neither 0 nor 1.
+ *
+ * [any thread], logarithmic in the pool's targets.
+ */
+int lbroute_target_drain(lbroute_router *router, lbroute_target target,
+                         int draining, uint64_t now);
+
+/**
+ * Benches a target for a while, for hosts with their own health checks. The
+ * later deadline wins over one that is already running. After it, one request
+ * at a time is let through until one succeeds.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param duration ns; 0 ends the bench and its trial at once.
+ * @param now time, ns.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], logarithmic in the pool's targets.
+ */
+int lbroute_target_bench(lbroute_router *router, lbroute_target target,
+                         uint64_t duration, uint64_t now);
+
+/**
+ * Removes a target and purges all that it owned: signals, sessions, models.
+ * Its open tickets can still be settled, without effect on anybody. A target
+ * added later under the same name starts fresh.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], linear in the pool's targets and the sessions pinned to it.
+ */
+int lbroute_target_remove(lbroute_router *router, lbroute_target target);
+
+/**
+ * Finds a target by name.
+ *
+ * @param router the router.
+ * @param name the exact name.
+ * @param name_len its length.
+ * @param target receives the handle.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time.
+ */
+int lbroute_target_find(lbroute_router *router, const char *name,
+                        size_t name_len, lbroute_target *target);
+
+/**
+ * Walks over the targets. Safe while targets are added and removed.
+ *
+ * @param router the router.
+ * @param pool only targets of this pool; 0 for all.
+ * @param previous 0 to start, then the handle returned last (even if it has
+ *     been removed since).
+ * @param target receives the next handle.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND at the end or for a stale pool;
+ *     #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time amortised over a walk of the router.
+ */
+int lbroute_target_next(lbroute_router *router, lbroute_pool pool,
+                        lbroute_target previous, lbroute_target *target);
+
+/** What a target is. Fill with lbroute_target_info_init(). */
+typedef struct lbroute_target_info {
+    size_t size;               /**< sizeof this struct. */
+    lbroute_pool pool;         /**< 0: none. */
+    double weight;             /**< As configured. */
+    uint64_t max_input_tokens; /**< 0: no limit. */
+    uint32_t max_concurrency;  /**< 0: no limit. */
+    int32_t draining;          /**< 1: by lbroute_target_drain(). */
+    void *user;                /**< As configured. */
+    char name[256];            /**< Zero-terminated copy. */
+    char tier[256];            /**< Zero-terminated copy. */
+    char model[256];           /**< Zero-terminated copy. */
+} lbroute_target_info;
+
+/**
+ * Prepares the struct for lbroute_target_get_info().
+ *
+ * @param info the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_target_info) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_target_info_init(lbroute_target_info *info, size_t size);
+
+/**
+ * Reads the settings of a target.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param info receives copies; prepared by lbroute_target_info_init().
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time.
+ */
+int lbroute_target_get_info(lbroute_router *router, lbroute_target target,
+                            lbroute_target_info *info);
+
+/**
+ * Reports a figure of a target's engine. Between two reports the router adds
+ * what it sent itself; a report older than the pool's `load.signal_ttl` fades
+ * out over one more TTL and the pool's mean takes its place.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param gauge a `LBROUTE_GAUGE_` value.
+ * @param value requests (0 or more; fractions are kept), or part of the cache
+ *     0 to 1. NaN makes the gauge unknown.
+ * @param now time of the report, ns.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_RANGE for an infinite,
+ *     negative or too large value (the old one stays); #LBROUTE_ERR_INVALID
+ *     for an unknown gauge.
+ *
+ * [any thread], constant time; the pool's loads are renewed by its next pick.
+ */
+int lbroute_set_gauge(lbroute_router *router, lbroute_target target, int gauge,
+                      double value, uint64_t now);
+
+/** @} */
+/** @defgroup picking Picking and observing
+ * @{ */
+
+/** A request to route. Fill with lbroute_request_init(). All strings need to
+ * live only during the call. */
+typedef struct lbroute_request {
+    size_t size;         /**< sizeof this struct; set by the init function. */
+    lbroute_pool pool;   /**< 0: all targets that serve `model`. */
+    const char *model;   /**< Model asked for; empty: any. */
+    size_t model_len;    /**< Its length. */
+    const char *tier;    /**< Exact tier; empty: the untiered targets. */
+    size_t tier_len;     /**< Its length. */
+    const void *session; /**< Id of the conversation, any bytes. */
+    size_t session_len;  /**< 0: unknown. */
+    const void *client;  /**< Whose request it is, any bytes. */
+    size_t client_len;   /**< 0: unknown. */
+    /** The whole conversation, images and tool results included, as any bytes
+     * that tell it from others: the key of `consistent_hash` where no session
+     * is given. Empty: the prompt. */
+    const void *conversation;
+    size_t conversation_len;       /**< Its length. */
+    const void *prompt;            /**< Prompt text, any bytes. */
+    size_t prompt_len;             /**< Its length. */
+    int64_t input_tokens;          /**< All parts of the input; -1: unknown,
+                                    * estimated as prompt bytes / 4. */
+    const lbroute_target *exclude; /**< Targets not to use (a retry). Stale
+                                    * handles are ignored. */
+    size_t exclude_len;            /**< 0 to 1,024. */
+} lbroute_request;
+
+/**
+ * Fills in the defaults: everything empty or unknown.
+ *
+ * @param request the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_request) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_request_init(lbroute_request *request, size_t size);
+
+/** The answer to a request: self-contained, later calls do not change it. Fill
+ * with lbroute_decision_init() once; it can be used again without that. */
+typedef struct lbroute_decision {
+    size_t size;           /**< sizeof this struct; set by the init function. */
+    lbroute_target target; /**< 0: none. */
+    lbroute_ticket ticket; /**< 0: none (rejected, or explained). */
+    lbroute_pool pool;     /**< The pool whose strategy was asked; 0: none. */
+    void *user;            /**< The target's user pointer. */
+    int32_t rule;          /**< `LBROUTE_RULE_` that really decided. */
+    int32_t reason;        /**< On rejection the `LBROUTE_REASON_` that held
+                            * for most targets, else NONE. */
+    /** 1: every candidate was benched, so benching was ignored. */
+    int32_t bench_ignored;
+    uint32_t candidates; /**< Targets of the pool or model. */
+    uint32_t eligible;   /**< Those that no filter rejected. */
+    /** In flight on the target with this request; on rejection the sum over
+     * the full targets. */
+    uint32_t in_flight;
+    /** The target's limit, 0: none; on rejection the sum over the full
+     * targets. */
+    uint32_t max_concurrency;
+    uint32_t reserved0; /**< Zero. */
+    double weight;      /**< Effective weight of the target now. */
+    double load;        /**< Its load before this request. */
+    /** What the rule ranked by (relative load, smooth weight); NaN where a
+     * rule does not rank. */
+    double score;
+    /** Keyed one-way digest of the session, else of the client; 0: neither
+     * was given. */
+    uint64_t sticky_digest;
+    int64_t wait_ns;          /**< Wait before the request may go, ns; -1:
+                               * unknown. 0 on every pick. */
+    int64_t prefix_matched;   /**< Leading part known on the target; -1:
+                               * unknown. */
+    int64_t prefix_total;     /**< Of that many; -1: unknown. */
+    uint32_t reasons[16];     /**< Targets by verdict, on rejection only. */
+    uint32_t target_name_len; /**< Length of `target_name`. */
+    uint32_t pool_name_len;   /**< Length of `pool_name`. */
+    char target_name[256];    /**< Zero-terminated copy. */
+    char pool_name[256];      /**< Zero-terminated copy. */
+} lbroute_decision;
+
+/**
+ * Prepares a decision for lbroute_pick() or lbroute_explain().
+ *
+ * @param decision the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_decision) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_decision_init(lbroute_decision *decision, size_t size);
+
+/**
+ * Picks the target for a request and takes a slot on it. Every pick with
+ * result 0 must be settled once with lbroute_observe(); a forgotten ticket
+ * releases its slot after `ticket_ttl`.
+ *
+ * With a pool, its targets are the candidates. Without, all targets whose
+ * model is the request's; when these are in several pools, or one is in none,
+ * the rule is smooth weighted round-robin whatever the pools say.
+ *
+ * @param router the router.
+ * @param request the request; nothing of it is kept but digests.
+ * @param now time, ns.
+ * @param decision receives the answer, also on #LBROUTE_ERR_NO_TARGET and
+ *     #LBROUTE_ERR_SATURATED (reason and counts); prepared by
+ *     lbroute_decision_init().
+ * @return 0; #LBROUTE_ERR_NO_TARGET; #LBROUTE_ERR_SATURATED;
+ *     #LBROUTE_ERR_NOT_FOUND for a stale pool; #LBROUTE_ERR_LIMIT at
+ *     `max_tickets`; #LBROUTE_ERR_INVALID for NULL, neither pool nor model, or
+ *     a NULL pointer with a length; #LBROUTE_ERR_RANGE for `input_tokens`
+ *     below -1 or too many exclusions; #LBROUTE_ERR_NO_MEMORY;
+ *     #LBROUTE_ERR_UNSUPPORTED. A call that fails moves no cursor, count or
+ *     random generator (rejections are counted in the statistics).
+ *
+ * [any thread]. No allocation once warm. Logarithmic in the pool's targets for
+ * the load and weight rules; linear when a filter depends on the request
+ * (exclusions, models, token limits) or on rejection.
+ */
+int lbroute_pick(lbroute_router *router, const lbroute_request *request,
+                 uint64_t now, lbroute_decision *decision);
+
+/** How a candidate fared. Fill with lbroute_candidate_init(). */
+typedef struct lbroute_candidate {
+    size_t size;              /**< sizeof this struct. */
+    lbroute_target target;    /**< The candidate. */
+    int32_t verdict;          /**< `LBROUTE_REASON_`, NONE if eligible. */
+    int32_t in_window;        /**< 1: inside the least-busy window. */
+    uint32_t in_flight;       /**< Own requests in flight. */
+    uint32_t max_concurrency; /**< 0: no limit. */
+    double weight;            /**< Effective weight (slow start applied). */
+    double load;              /**< In flight and what others run there. */
+    double relative_load;     /**< load / weight; NaN for weight 0. */
+    double score; /**< What the rule ranks by; NaN if it does not. */
+} lbroute_candidate;
+
+/**
+ * Prepares a candidate for lbroute_explain().
+ *
+ * @param candidate the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_candidate) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_candidate_init(lbroute_candidate *candidate, size_t size);
+
+/**
+ * Gives the answer that lbroute_pick() would give now, with every candidate's
+ * verdict, and changes nothing: no slot, cursor, generator or clock.
+ *
+ * @param router the router.
+ * @param request as for lbroute_pick().
+ * @param now time, ns.
+ * @param decision receives the answer, without a ticket.
+ * @param candidates array of `capacity` structs, each prepared by
+ *     lbroute_candidate_init() with the same size; may be NULL if 0.
+ * @param capacity how many fit.
+ * @param count receives the number of candidates, also when it is above
+ *     `capacity` (the rest was left out); may be NULL.
+ * @return as lbroute_pick().
+ *
+ * [any thread], linear in the candidates.
+ */
+int lbroute_explain(lbroute_router *router, const lbroute_request *request,
+                    uint64_t now, lbroute_decision *decision,
+                    lbroute_candidate *candidates, size_t capacity,
+                    size_t *count);
+
+/** What became of a request. Fill with lbroute_event_init(). */
+typedef struct lbroute_event {
+    size_t size;           /**< sizeof this struct; set by the init function. */
+    lbroute_ticket ticket; /**< From the decision. */
+    int32_t kind;          /**< A `LBROUTE_EVENT_` value. */
+    int32_t reserved0;     /**< Zero. */
+} lbroute_event;
+
+/**
+ * Fills in the defaults (no ticket, kind 0).
+ *
+ * @param event the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_event) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_event_init(lbroute_event *event, size_t size);
+
+/**
+ * Tells the router what became of a picked request. FIRST_TOKEN keeps the
+ * ticket open; every other kind settles it and releases its slot.
+ *
+ * @param router the router.
+ * @param event ticket and kind.
+ * @param now time, ns.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND for a ticket that was settled, expired or
+ *     never existed (nothing happens); #LBROUTE_ERR_INVALID for NULL or an
+ *     unknown kind. With an unknown kind an open ticket is settled all the
+ *     same, as CANCEL would: a slot that leaks is the greater harm.
+ *
+ * [any thread]. No allocation once warm. Logarithmic in the pool's targets.
+ */
+int lbroute_observe(lbroute_router *router, const lbroute_event *event,
+                    uint64_t now);
+
+/**
+ * Lets time pass: releases the slots of expired tickets. lbroute_pick() and
+ * lbroute_observe() do it too; only hosts that idle need this.
+ *
+ * @param router the router.
+ * @param now time, ns.
+ * @return 0; #LBROUTE_ERR_INVALID for NULL.
+ *
+ * [any thread], linear in what expires.
+ */
+int lbroute_tick(lbroute_router *router, uint64_t now);
+
+/**
+ * The time at which lbroute_tick() has something to do.
+ *
+ * @param router the router.
+ * @return ns, or UINT64_MAX when nothing is pending or for NULL.
+ *
+ * [any thread], constant time.
+ */
+uint64_t lbroute_next_deadline(lbroute_router *router);
+
+/**
+ * Writes one response header that describes a decision: Server, Pool, Weight,
+ * In-Flight, Wait-Ms, Algorithm, Sticky, Prefix, Reject-Reason, as far as the
+ * decision knows them, each name after the router's header prefix. Bytes above
+ * 126 are percent-escaped; control characters cannot occur.
+ *
+ * @param router the router (for the prefix).
+ * @param decision from lbroute_pick() or lbroute_explain().
+ * @param index 0, 1, 2, … up to the first #LBROUTE_ERR_NOT_FOUND.
+ * @param name buffer for the zero-terminated header name.
+ * @param name_capacity its size, bytes.
+ * @param name_len receives the length without the terminator, also on
+ *     #LBROUTE_ERR_BUFFER.
+ * @param value buffer for the zero-terminated header value.
+ * @param value_capacity its size, bytes.
+ * @param value_len receives the length without the terminator, also on
+ *     #LBROUTE_ERR_BUFFER.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND past the last header; #LBROUTE_ERR_BUFFER
+ *     when one of the buffers is smaller than its length + 1 (nothing was
+ *     written to either); #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time, without the lock.
+ */
+int lbroute_decision_header(lbroute_router *router,
+                            const lbroute_decision *decision, size_t index,
+                            char *name, size_t name_capacity, size_t *name_len,
+                            char *value, size_t value_capacity,
+                            size_t *value_len);
+
+/** @} */
+/** @defgroup stats Statistics
+ * @{ */
+
+/** Counts of a router. Fill with lbroute_stats_init(). */
+typedef struct lbroute_stats {
+    size_t size;             /**< sizeof this struct. */
+    uint64_t picks;          /**< Successful picks. */
+    uint64_t rejections[16]; /**< Rejected picks, by the decision's reason. */
+    uint64_t settled[16];    /**< Settled tickets, by event kind; index 0:
+                              * unknown kinds. */
+    uint64_t expired;        /**< Tickets that ran out unsettled. */
+    uint64_t open_tickets;   /**< Tickets open now. */
+    uint64_t orphan_tickets; /**< Of these, on targets removed since. */
+    uint64_t sessions;       /**< Sessions pinned now, expired ones that were
+                              * not yet reclaimed included. */
+    uint64_t pools;          /**< Pools now. */
+    uint64_t targets;        /**< Targets now. */
+    uint64_t memory_bytes;   /**< Memory held now. */
+    uint64_t allocations;    /**< Calls of `allocate` so far. */
+} lbroute_stats;
+
+/**
+ * Prepares the struct for lbroute_get_stats().
+ *
+ * @param stats the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_stats) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_stats_init(lbroute_stats *stats, size_t size);
+
+/**
+ * Reads the counts of a router as of its last call with a time.
+ *
+ * @param router the router.
+ * @param stats receives the counts.
+ * @return 0; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time, no effect.
+ */
+int lbroute_get_stats(lbroute_router *router, lbroute_stats *stats);
+
+/** Counts and state of a target. Fill with lbroute_target_stats_init(). */
+typedef struct lbroute_target_stats {
+    size_t size;              /**< sizeof this struct. */
+    uint64_t picks;           /**< Requests sent to it. */
+    uint64_t settled[16];     /**< Settled, by event kind; 0: unknown kinds. */
+    uint64_t expired;         /**< Ran out unsettled. */
+    uint32_t in_flight;       /**< Own requests in flight. */
+    uint32_t failures_in_row; /**< Since the last success. */
+    uint32_t benches_in_row;  /**< Benches without a success between. */
+    int32_t benched;          /**< 1: on the bench at `now`. */
+    int32_t on_trial;         /**< 1: off the bench, no success yet. */
+    int32_t reserved0;        /**< Zero. */
+    int64_t bench_left_ns;    /**< Time to the end of the bench; 0: none. */
+    double weight;            /**< Effective weight at `now`. */
+    double load;              /**< Own and others' requests at `now`. */
+    double others;            /**< What others run there, the mean of the pool
+                               * where unknown. */
+    double gauges[8];         /**< By `LBROUTE_GAUGE_`; NaN: unknown or older
+                               * than two TTLs. */
+    int64_t gauge_age_ns[8];  /**< Age of each gauge; -1: never reported. */
+} lbroute_target_stats;
+
+/**
+ * Prepares the struct for lbroute_get_target_stats().
+ *
+ * @param stats the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_target_stats) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_target_stats_init(lbroute_target_stats *stats, size_t size);
+
+/**
+ * Reads counts and state of a target at a time, without effect.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param now time, ns.
+ * @param stats receives the state.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], linear in the pool's targets (for the mean load).
+ */
+int lbroute_get_target_stats(lbroute_router *router, lbroute_target target,
+                             uint64_t now, lbroute_target_stats *stats);
+
+/** What kept a target from its share. */
+enum {
+    LBROUTE_CAUSE_BENCHED = 1, /**< Bit: was benched within the window. */
+    LBROUTE_CAUSE_FULL = 2,    /**< Bit: was full within the window. */
+    LBROUTE_CAUSE_DRAINED = 4  /**< Bit: was draining within the window. */
+};
+
+/** Share of a target in its pool's traffic. Fill with lbroute_share_init(). */
+typedef struct lbroute_share {
+    size_t size;           /**< sizeof this struct. */
+    lbroute_target target; /**< The target. */
+    uint64_t requests;     /**< Sent to it within the window. */
+    double configured;     /**< weight / sum of the pool's weights. */
+    double dispatched;     /**< Its part of the requests sent; NaN: none. */
+    /** dispatched / configured - 1; NaN where either is unknown or the
+     * configured share is 0. */
+    double drift;
+    int32_t flagged; /**< 1: the strategy promises shares by weight and
+                      * the drift is beyond 10 % and two requests. */
+    uint32_t causes; /**< `LBROUTE_CAUSE_` bits seen in the window. */
+} lbroute_share;
+
+/**
+ * Prepares a share for lbroute_pool_shares().
+ *
+ * @param share the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_share) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_share_init(lbroute_share *share, size_t size);
+
+/**
+ * Compares what each target of a pool got with what its weight promises, over
+ * the pool's `shares.window`.
+ *
+ * Only `weighted`, `round_robin` and `random` promise shares; under the other
+ * strategies a drift is normal and never flagged. `round_robin` and `random`
+ * promise equal ones, so `configured` is 1 / targets there.
+ *
+ * @param router the router.
+ * @param pool the pool.
+ * @param now time, ns.
+ * @param shares array of `capacity` structs, each prepared by
+ *     lbroute_share_init() with the same size; may be NULL if 0.
+ * @param capacity how many fit.
+ * @param count receives the number of targets, also when it is above
+ *     `capacity`; may be NULL.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], linear in the pool's targets, no effect.
+ */
+int lbroute_pool_shares(lbroute_router *router, lbroute_pool pool, uint64_t now,
+                        lbroute_share *shares, size_t capacity, size_t *count);
+
+/** @} */
+
+#ifdef __cplusplus
+}
+#endif
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+
+#endif
