@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* The one lock of a router; left out for single-threaded hosts. */
+#ifndef LBR_BASE_LOCK_H
+#define LBR_BASE_LOCK_H
+
+#include <pthread.h>
+
+struct lbr_lock {
+    pthread_mutex_t mutex;
+    int enabled;
+};
+
+/* Returns 0 when the system has no mutex to give. */
+static inline int lbr_lock_init(struct lbr_lock *lock, int enabled)
+{
+    lock->enabled = enabled;
+    return !enabled || pthread_mutex_init(&lock->mutex, NULL) == 0;
+}
+
+static inline void lbr_lock_destroy(struct lbr_lock *lock)
+{
+    if (lock->enabled)
+        (void)pthread_mutex_destroy(&lock->mutex);
+}
+
+static inline void lbr_lock_take(struct lbr_lock *lock)
+{
+    if (lock->enabled)
+        (void)pthread_mutex_lock(&lock->mutex);
+}
+
+static inline void lbr_lock_give(struct lbr_lock *lock)
+{
+    if (lock->enabled)
+        (void)pthread_mutex_unlock(&lock->mutex);
+}
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Byte strings by pointer and length, and the rule for names. */
+#ifndef LBR_BASE_TEXT_H
+#define LBR_BASE_TEXT_H
+
+#include "base/memory.h"
+
+#include <string.h>
+
+struct lbr_text {
+    const char *bytes;
+    size_t length;
+};
+
+static inline struct lbr_text lbr_text(const char *bytes, size_t length)
+{
+    struct lbr_text text;
+
+    text.bytes = bytes;
+    text.length = length;
+    return text;
+}
+
+static inline int lbr_text_equal(struct lbr_text a, struct lbr_text b)
+{
+    return a.length == b.length &&
+           (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
+}
+
+/* Order of bytes, a shorter prefix first. */
+int lbr_text_compare(struct lbr_text a, struct lbr_text b);
+
+/* A NULL pointer with a length. */
+static inline int lbr_text_broken(const void *bytes, size_t length)
+{
+    return !bytes && length;
+}
+
+/* Whether |text| may name something: at most LBROUTE_NAME_MAX bytes, none of
+ * them a control character (they would split headers and logs). */
+int lbr_text_is_name(struct lbr_text text, int may_be_empty);
+
+/* Whether |text| is an RFC 9110 token of at most LBROUTE_NAME_MAX bytes, or
+ * empty. */
+int lbr_text_is_token(struct lbr_text text);
+
+/* Copies a name into a buffer of LBROUTE_NAME_MAX + 1 bytes, terminated. */
+void lbr_text_export(char *buffer, struct lbr_text text);
+
+/* Makes |copy| a copy of |text|; an empty text takes no memory. Returns 0
+ * without memory. lbr_text_free() frees it. */
+int lbr_text_copy(struct lbr_memory *memory, struct lbr_text text,
+                  struct lbr_text *copy);
+void lbr_text_free(struct lbr_memory *memory, struct lbr_text copy);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/wide.h"
+
+struct lbr_wide lbr_wide_scaled(uint64_t factor, uint32_t word, int shift)
+{
+    uint64_t low_part = (factor & 0xffffffffU) * word;
+    uint64_t high_part = (factor >> 32) * word + (low_part >> 32);
+    struct lbr_wide product;
+
+    product.low = (high_part << 32) | (low_part & 0xffffffffU);
+    product.high = high_part >> 32;
+    if (shift > 0) {
+        product.high = (product.high << shift) | (product.low >> (64 - shift));
+        product.low <<= shift;
+    } else if (shift < 0) {
+        product.low = (product.low >> -shift) | (product.high << (64 + shift));
+        product.high >>= -shift;
+    }
+    return product;
+}
+
+double lbr_wide_to_double(struct lbr_wide value)
+{
+    return (double)(int64_t)value.high * 18446744073709551616.0 +
+           (double)value.low;
+}

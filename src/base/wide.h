@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* 128-bit two's complement integers: sum, difference, order. Sums wrap, so
+ * only values closer than 2^127 to each other may be compared. */
+#ifndef LBR_BASE_WIDE_H
+#define LBR_BASE_WIDE_H
+
+#include <stdint.h>
+
+struct lbr_wide {
+    uint64_t high, low;
+};
+
+static inline struct lbr_wide lbr_wide_add(struct lbr_wide a, struct lbr_wide b)
+{
+    struct lbr_wide sum;
+
+    sum.low = a.low + b.low;
+    sum.high = a.high + b.high + (sum.low < a.low);
+    return sum;
+}
+
+static inline struct lbr_wide lbr_wide_sub(struct lbr_wide a, struct lbr_wide b)
+{
+    struct lbr_wide difference;
+
+    difference.low = a.low - b.low;
+    difference.high = a.high - b.high - (a.low < b.low);
+    return difference;
+}
+
+/* a < b as signed numbers. */
+static inline int lbr_wide_less(struct lbr_wide a, struct lbr_wide b)
+{
+    if (a.high != b.high)
+        return (int64_t)a.high < (int64_t)b.high;
+    return a.low < b.low;
+}
+
+static inline int lbr_wide_equal(struct lbr_wide a, struct lbr_wide b)
+{
+    return a.high == b.high && a.low == b.low;
+}
+
+/* |factor| * |word|, shifted left by |shift| (right when negative, cut off).
+ * The result must fit 127 bits; |shift| is between -63 and 63. */
+struct lbr_wide lbr_wide_scaled(uint64_t factor, uint32_t word, int shift);
+
+/* Nearest double. */
+double lbr_wide_to_double(struct lbr_wide value);
+
+#endif
