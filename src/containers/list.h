@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Circular doubly linked list with its links inside the objects.
+ *
+ *     head <-> first <-> … <-> last <-> head
+ */
+#ifndef LBR_CONTAINERS_LIST_H
+#define LBR_CONTAINERS_LIST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct lbr_link {
+    struct lbr_link *previous, *next;
+};
+
+/* The object of type |type| whose field |field| is |link|. */
+#define LBR_OWNER(link, type, field)                                           \
+    ((type *)(uintptr_t)((const char *)(link)-offsetof(type, field)))
+
+static inline void lbr_list_init(struct lbr_link *head)
+{
+    head->previous = head->next = head;
+}
+
+static inline int lbr_list_empty(const struct lbr_link *head)
+{
+    return head->next == head;
+}
+
+static inline void lbr_list_remove(struct lbr_link *link)
+{
+    link->previous->next = link->next;
+    link->next->previous = link->previous;
+}
+
+static inline void lbr_list_append(struct lbr_link *head, struct lbr_link *link)
+{
+    link->previous = head->previous;
+    link->next = head;
+    head->previous->next = link;
+    head->previous = link;
+}
+
+#endif
