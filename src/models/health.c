@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "models/health.h"
+
+#include "base/clock.h"
+
+lbr_health_mark lbr_health_sent(struct lbr_health *health, uint64_t now)
+{
+    uint32_t trial = (uint32_t)lbr_health_on_trial(health, now);
+
+    health->trials += trial;
+    return health->epoch << 1 | trial;
+}
+
+int lbr_health_ended(struct lbr_health *health, lbr_health_mark mark)
+{
+    if (!(mark & 1))
+        return 0;
+    health->trials--;
+    return 1;
+}
+
+static int speaks(const struct lbr_health *health, lbr_health_mark mark)
+{
+    return mark >> 1 == (health->epoch & UINT32_MAX >> 1);
+}
+
+static void recover(struct lbr_health *health)
+{
+    health->failures = 0;
+    health->strikes = 0;
+    health->benches = 0;
+    health->bench_until = 0;
+    health->unproven = 0;
+}
+
+int lbr_health_success(struct lbr_health *health, lbr_health_mark mark)
+{
+    int changed = health->unproven;
+
+    if (!speaks(health, mark))
+        return 0;
+    recover(health);
+    return changed;
+}
+
+void lbr_health_bench(struct lbr_health *health, uint64_t duration,
+                      uint64_t now)
+{
+    uint64_t until = lbr_time_add(now, duration);
+
+    if (!duration) {
+        recover(health);
+        return;
+    }
+    if (!health->unproven || until > health->bench_until)
+        health->bench_until = until;
+    health->unproven = 1;
+    health->strikes = 0;
+    health->epoch++;
+}
+
+/* The first time doubled once for each bench in a row, at most the maximum. */
+static uint64_t next_bench(const struct lbr_health *health,
+                           const struct lbr_health_rules *rules)
+{
+    uint64_t time = rules->bench_time;
+    uint32_t i;
+
+    for (i = 0; i < health->benches && time < rules->bench_max; i++)
+        time = lbr_time_add(time, time);
+    return time < rules->bench_max ? time : rules->bench_max;
+}
+
+int lbr_health_failure(struct lbr_health *health, lbr_health_mark mark,
+                       uint64_t now, const struct lbr_health_rules *rules)
+{
+    int trial = (int)(mark & 1);
+    uint64_t duration;
+
+    if (!speaks(health, mark))
+        return 0;
+    health->failures++;
+    health->strikes++;
+    if (!rules->bench_after || (health->strikes < rules->bench_after && !trial))
+        return 0;
+    duration = next_bench(health, rules);
+    if (!duration)
+        return 0;
+    lbr_health_bench(health, duration, now);
+    health->benches++;
+    return 1;
+}

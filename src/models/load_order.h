@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Which position has the lowest load: a tournament tree.
+ *
+ *     tree[1]            winner of all
+ *     tree[2] tree[3]    winners of the halves
+ *     …
+ *     leaf i  =  capacity + i,  key (load[i], tie[i])
+ *
+ * A change costs one match a level. Positions that may not win have load
+ * +infinity, as have places that are not in use. Ties are decided by `tie`, a
+ * rank that a position redraws each time it is used: a round number above
+ * random bits. So among equals each is used once, in random order, before any
+ * is used again. */
+#ifndef LBR_MODELS_LOAD_ORDER_H
+#define LBR_MODELS_LOAD_ORDER_H
+
+#include "base/memory.h"
+#include "base/rng.h"
+
+struct lbr_load_order {
+    double *load;
+    uint64_t *tie;
+    uint32_t *tree;    /* 2 * capacity positions; NULL while not kept */
+    uint32_t capacity; /* a power of two, 0: none */
+    uint32_t count;
+    uint64_t round;
+};
+
+/* Makes room for |count| positions. Returns 0 without memory. */
+int lbr_load_order_reserve(struct lbr_load_order *order,
+                           struct lbr_memory *memory, uint32_t count);
+
+void lbr_load_order_destroy(struct lbr_load_order *order,
+                            struct lbr_memory *memory);
+
+/* Adds position |count|, with load +infinity and a fresh rank. */
+void lbr_load_order_append(struct lbr_load_order *order, struct lbr_rng *rng);
+
+/* Takes a position out; later ones move down by one. */
+void lbr_load_order_delete(struct lbr_load_order *order, uint32_t position);
+
+/* Sets a load; positions that may not win have INFINITY. */
+void lbr_load_order_set(struct lbr_load_order *order, uint32_t position,
+                        double load);
+
+/* Redraws the rank of a position that was just used. Its load is about to
+ * change: the matches are played then, once for both. */
+void lbr_load_order_used(struct lbr_load_order *order, uint32_t position,
+                         struct lbr_rng *rng);
+
+/* The position of lowest load; some position of one may win. */
+static inline uint32_t lbr_load_order_first(const struct lbr_load_order *order)
+{
+    return order->tree[1];
+}
+
+/* Whether position |a| goes before |b| when both have the same load. */
+static inline int lbr_load_order_tie(const struct lbr_load_order *order,
+                                     uint32_t a, uint32_t b)
+{
+    return order->tie[a] < order->tie[b];
+}
+
+/* The least-busy window: everybody but those whose load exceeds the lowest by
+ * more than 2 and is above 1.5 times the lowest. */
+static inline int lbr_load_in_window(double load, double lowest)
+{
+    return load <= lowest + 2.0 || load <= lowest * 1.5;
+}
+
+/* Memory of an order with |count| positions. */
+size_t lbr_load_order_estimate(uint32_t count);
+
+#endif
