@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+#include "state/group.h"
+
+#include "base/clock.h"
+#include "containers/bits.h"
+#include "state/pool.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct lbr_text owner_name(void *user, uint32_t owner)
+{
+    const struct lbr_target *target = lbr_slab_at(user, owner);
+
+    return target->name;
+}
+
+struct lbr_member *lbr_group_member(const struct lbr_group *group,
+                                    uint32_t position)
+{
+    struct lbr_target *target = group->members[position];
+
+    return group->by_pool ? &target->by_pool : &target->by_model;
+}
+
+struct lbr_group *lbr_groups_find(struct lbr_group *groups,
+                                  struct lbr_text tier)
+{
+    while (groups && !lbr_text_equal(groups->tier, tier))
+        groups = groups->next;
+    return groups;
+}
+
+struct lbr_group *lbr_group_create(struct lbr_memory *memory,
+                                   const struct lbr_slab *targets,
+                                   struct lbr_text tier, unsigned uses,
+                                   int by_pool)
+{
+    struct lbr_group *group = lbr_memory_new(memory, 1, sizeof *group);
+
+    if (!group)
+        return NULL;
+    if (!lbr_text_copy(memory, tier, &group->tier)) {
+        lbr_memory_free(memory, group, 1, sizeof *group);
+        return NULL;
+    }
+    group->uses = uses;
+    group->by_pool = by_pool;
+    group->stale = 1;
+    lbr_ring_init(&group->ring, memory, 32, owner_name, (void *)targets);
+    group->spare_ring = group->ring;
+    return group;
+}
+
+void lbr_group_destroy(struct lbr_group *group, struct lbr_memory *memory)
+{
+    size_t words = lbr_bits_words(group->capacity);
+
+    lbr_memory_free(memory, group->members, group->capacity,
+                    sizeof *group->members);
+    lbr_memory_free(memory, group->usable, words, sizeof *group->usable);
+    lbr_memory_free(memory, group->mask, words, sizeof *group->mask);
+    lbr_load_order_destroy(&group->order, memory);
+    lbr_schedule_destroy(&group->schedule, memory);
+    lbr_ring_destroy(&group->ring);
+    lbr_text_free(memory, group->tier);
+    lbr_memory_free(memory, group, 1, sizeof *group);
+}
+
+static int grow_members(struct lbr_group *group, struct lbr_memory *memory)
+{
+    uint32_t capacity = group->capacity ? group->capacity * 2 : 8;
+    size_t words = lbr_bits_words(capacity);
+    size_t old_words = lbr_bits_words(group->capacity);
+    struct lbr_target **members =
+        lbr_memory_new(memory, capacity, sizeof *members);
+    uint64_t *usable = lbr_memory_new(memory, words, sizeof *usable);
+    uint64_t *mask = lbr_memory_new(memory, words, sizeof *mask);
+
+    if (!members || !usable || !mask) {
+        lbr_memory_free(memory, members, capacity, sizeof *members);
+        lbr_memory_free(memory, usable, words, sizeof *usable);
+        lbr_memory_free(memory, mask, words, sizeof *mask);
+        return 0;
+    }
+    if (group->count) {
+        memcpy(members, group->members, group->count * sizeof *members);
+        memcpy(usable, group->usable, old_words * sizeof *usable);
+    }
+    lbr_memory_free(memory, group->members, group->capacity,
+                    sizeof *group->members);
+    lbr_memory_free(memory, group->usable, old_words, sizeof *group->usable);
+    lbr_memory_free(memory, group->mask, old_words, sizeof *group->mask);
+    group->members = members;
+    group->usable = usable;
+    group->mask = mask;
+    group->capacity = capacity;
+    return 1;
+}
+
+/* Makes room for |count| members in whatever |uses| keeps. */
+static int reserve(struct lbr_group *group, struct lbr_memory *memory,
+                   uint32_t count, unsigned uses)
+{
+    if (count > group->capacity && !grow_members(group, memory))
+        return 0;
+    if (uses & LBR_USES_ORDER &&
+        !lbr_load_order_reserve(&group->order, memory, count))
+        return 0;
+    return !(uses & LBR_USES_SCHEDULE) ||
+           lbr_schedule_reserve(&group->schedule, memory, count);
+}
+
+static uint32_t points_for(int weighted, double weight)
+{
+    return weighted ? lbr_ring_points_for(weight) : LBR_RING_POINTS;
+}
+
+static uint32_t owner_of(const struct lbr_target *target)
+{
+    return lbr_slab_index(target->slot.handle);
+}
+
+int lbr_group_admit(struct lbr_group *group, struct lbr_memory *memory,
+                    const struct lbr_target *target)
+{
+    return reserve(group, memory, group->count + 1, group->uses) &&
+           (!(group->uses & LBR_USES_RING) ||
+            lbr_ring_add(&group->ring, owner_of(target),
+                         points_for(group->weighted_points, target->weight)));
+}
+
+void lbr_group_dismiss(struct lbr_group *group, const struct lbr_target *target)
+{
+    if (group->uses & LBR_USES_RING)
+        lbr_ring_remove(&group->ring, owner_of(target),
+                        points_for(group->weighted_points, target->weight));
+}
+
+void lbr_group_join(struct lbr_group *group, struct lbr_rng *rng,
+                    struct lbr_target *target)
+{
+    struct lbr_member *member =
+        group->by_pool ? &target->by_pool : &target->by_model;
+
+    member->ring_points = 0;
+    if (group->uses & LBR_USES_RING)
+        member->ring_points =
+            points_for(group->weighted_points, target->weight);
+    if (group->uses & LBR_USES_ORDER)
+        lbr_load_order_append(&group->order, rng);
+    if (group->uses & LBR_USES_SCHEDULE)
+        lbr_schedule_add(&group->schedule, &member->turn, target->arrival,
+                         target->weight);
+    lbr_bits_clear(group->usable, group->count);
+    group->members[group->count] = target;
+    member->position = group->count++;
+    member->group = group;
+    group->stale = 1;
+}
+
+void lbr_group_leave(struct lbr_group *group, struct lbr_target *target)
+{
+    struct lbr_member *member =
+        group->by_pool ? &target->by_pool : &target->by_model;
+    uint32_t position = member->position;
+    uint32_t i;
+
+    group->usable_count -= (uint32_t)lbr_bits_has(group->usable, position);
+    if (group->uses & LBR_USES_RING)
+        lbr_ring_remove(&group->ring, owner_of(target), member->ring_points);
+    if (group->uses & LBR_USES_ORDER)
+        lbr_load_order_delete(&group->order, position);
+    if (group->uses & LBR_USES_SCHEDULE)
+        lbr_schedule_remove(&group->schedule, &member->turn);
+    lbr_rotation_removed(&group->rotation, position);
+    lbr_bits_delete(group->usable, group->count, position);
+    for (i = position + 1; i < group->count; i++) {
+        lbr_group_member(group, i)->position = i - 1;
+        group->members[i - 1] = group->members[i];
+    }
+    group->count--;
+    group->stale = 1;
+    member->group = NULL;
+}
+
+static void reset_ring(const struct lbr_group *group, struct lbr_ring *ring)
+{
+    lbr_ring_init(ring, group->ring.memory, group->ring.hash_bits,
+                  group->ring.name_of, group->ring.user);
+}
+
+void lbr_group_drop_spare(struct lbr_group *group)
+{
+    lbr_ring_destroy(&group->spare_ring);
+    reset_ring(group, &group->spare_ring);
+}
+
+int lbr_group_prepare_ring(struct lbr_group *group, int weighted)
+{
+    uint32_t i;
+
+    if (!(group->uses & LBR_USES_RING) || group->weighted_points == weighted)
+        return 1;
+    for (i = 0; i < group->count; i++) {
+        const struct lbr_target *target = group->members[i];
+
+        if (!lbr_ring_add(&group->spare_ring, owner_of(target),
+                          points_for(weighted, target->weight))) {
+            lbr_group_drop_spare(group);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+void lbr_group_adopt_ring(struct lbr_group *group, int weighted)
+{
+    uint32_t i;
+
+    if (group->uses & LBR_USES_RING && group->weighted_points != weighted) {
+        lbr_ring_destroy(&group->ring);
+        group->ring = group->spare_ring;
+        reset_ring(group, &group->spare_ring);
+        for (i = 0; i < group->count; i++)
+            lbr_group_member(group, i)->ring_points =
+                points_for(weighted, group->members[i]->weight);
+    }
+    group->weighted_points = weighted;
+}
+
+/* The new points are the first of the old ones and some more, or the reverse:
+ * only the difference moves. */
+int lbr_group_place(struct lbr_group *group, struct lbr_member *member,
+                    double weight)
+{
+    uint32_t owner = owner_of(group->members[member->position]);
+    uint32_t points = points_for(group->weighted_points, weight);
+
+    if (!(group->uses & LBR_USES_RING))
+        return 1;
+    if (!lbr_ring_resize(&group->ring, owner, member->ring_points, points))
+        return 0;
+    member->ring_points = points;
+    return 1;
+}
+
+static int start_ring(struct lbr_group *group)
+{
+    uint32_t i;
+
+    for (i = 0; i < group->count; i++) {
+        struct lbr_target *target = group->members[i];
+        uint32_t points = points_for(group->weighted_points, target->weight);
+
+        if (!lbr_ring_add(&group->ring, owner_of(target), points)) {
+            lbr_ring_destroy(&group->ring);
+            reset_ring(group, &group->ring);
+            return 0;
+        }
+        lbr_group_member(group, i)->ring_points = points;
+    }
+    return 1;
+}
+
+static void start_order(struct lbr_group *group, struct lbr_rng *rng)
+{
+    uint32_t i;
+
+    for (i = 0; i < group->count; i++)
+        lbr_load_order_append(&group->order, rng);
+}
+
+static void start_schedule(struct lbr_group *group)
+{
+    uint32_t i;
+
+    for (i = 0; i < group->count; i++) {
+        struct lbr_turn *turn = &lbr_group_member(group, i)->turn;
+
+        lbr_schedule_add(&group->schedule, turn, group->members[i]->arrival,
+                         group->members[i]->weight);
+        lbr_schedule_set_active(&group->schedule, turn,
+                                lbr_bits_has(group->usable, i));
+    }
+}
+
+int lbr_group_extend(struct lbr_group *group, struct lbr_memory *memory,
+                     struct lbr_rng *rng, unsigned uses)
+{
+    unsigned added = uses & ~group->uses;
+
+    if (!reserve(group, memory, group->count, added))
+        return 0;
+    if (added & LBR_USES_RING && !start_ring(group))
+        return 0;
+    if (added & LBR_USES_ORDER)
+        start_order(group, rng);
+    if (added & LBR_USES_SCHEDULE)
+        start_schedule(group);
+    group->uses |= added;
+    group->stale = 1;
+    return 1;
+}
+
+void lbr_group_keep_only(struct lbr_group *group, struct lbr_memory *memory,
+                         unsigned uses)
+{
+    unsigned dropped = group->uses & ~uses;
+
+    if (dropped & LBR_USES_RING) {
+        lbr_ring_destroy(&group->ring);
+        reset_ring(group, &group->ring);
+    }
+    if (dropped & LBR_USES_ORDER) {
+        lbr_load_order_destroy(&group->order, memory);
+        memset(&group->order, 0, sizeof group->order);
+    }
+    if (dropped & LBR_USES_SCHEDULE) {
+        lbr_schedule_destroy(&group->schedule, memory);
+        memset(&group->schedule, 0, sizeof group->schedule);
+    }
+    group->uses &= uses;
+}
+
+/* Shows picks whether a member may be used, and how busy it is. */
+static void show(const struct lbr_target *target, struct lbr_member *member)
+{
+    struct lbr_group *group = member->group;
+    int usable = lbr_target_usable(target);
+
+    if (usable != lbr_bits_has(group->usable, member->position)) {
+        if (usable)
+            lbr_bits_set(group->usable, member->position);
+        else
+            lbr_bits_clear(group->usable, member->position);
+        group->usable_count += usable ? 1U : UINT32_MAX;
+        if (group->uses & LBR_USES_SCHEDULE)
+            lbr_schedule_set_active(&group->schedule, &member->turn, usable);
+    }
+    if (group->uses & LBR_USES_ORDER)
+        lbr_load_order_set(&group->order, member->position,
+                           usable ? lbr_target_relative_load(target)
+                                  : (double)INFINITY);
+}
+
+void lbr_target_moved(struct lbr_target *target, double load_change)
+{
+    if (target->by_pool.group) {
+        if (target->in_service)
+            target->by_pool.group->load_sum += load_change;
+        show(target, &target->by_pool);
+    }
+    if (target->by_model.group)
+        show(target, &target->by_model);
+}
+
+/* What all members have in common, so that most requests need no filter. */
+static void summarise(struct lbr_group *group)
+{
+    uint32_t i;
+
+    group->smallest_input = UINT64_MAX;
+    group->model = group->count ? group->members[0]->model : NULL;
+    group->mixed_models = 0;
+    for (i = 0; i < group->count; i++) {
+        const struct lbr_target *target = group->members[i];
+
+        if (target->max_input_tokens &&
+            target->max_input_tokens < group->smallest_input)
+            group->smallest_input = target->max_input_tokens;
+        if (target->model != group->model)
+            group->mixed_models = 1;
+    }
+}
+
+/* The mean of what others are known to run on the members. */
+static double mean_of_others(struct lbr_group *group, uint64_t now)
+{
+    double sum = 0;
+    double trust_sum = 0;
+    uint32_t i;
+
+    for (i = 0; i < group->count; i++) {
+        const struct lbr_target *target = group->members[i];
+        struct lbr_faded trust = lbr_signals_trust(
+            &target->signals, now, target->pool->params.signal_ttl);
+
+        sum += trust.value * target->signals.others;
+        trust_sum += trust.value;
+        if (trust.until < group->valid_until)
+            group->valid_until = trust.until;
+    }
+    return trust_sum > 0 ? sum / trust_sum : 0;
+}
+
+static void renew_load(struct lbr_group *group, struct lbr_target *target,
+                       uint64_t now)
+{
+    uint64_t ttl = target->pool->params.signal_ttl;
+    double trust = lbr_signals_trust(&target->signals, now, ttl).value;
+    struct lbr_faded pressure =
+        lbr_signals_pressure(&target->signals, now, ttl);
+
+    target->extra = trust * target->signals.others +
+                    (1 - trust) * group->others_mean + pressure.value;
+    if (pressure.until < group->valid_until)
+        group->valid_until = pressure.until;
+    if (target->in_service) {
+        group->load_sum += lbr_target_load(target);
+        group->weight_sum += target->weight_now;
+    }
+}
+
+void lbr_group_renew(struct lbr_group *group, uint64_t now)
+{
+    uint32_t i;
+
+    group->valid_until = LBR_NEVER;
+    group->load_sum = group->weight_sum = 0;
+    summarise(group);
+    if (group->by_pool)
+        group->others_mean = mean_of_others(group, now);
+    for (i = 0; i < group->count; i++) {
+        struct lbr_target *target = group->members[i];
+        struct lbr_member *member = lbr_group_member(group, i);
+
+        lbr_target_renew(target, now, &group->valid_until);
+        if (group->by_pool || !target->by_pool.group)
+            renew_load(group, target, now);
+        if (group->uses & LBR_USES_SCHEDULE)
+            lbr_schedule_reweigh(&group->schedule, &member->turn,
+                                 target->weight_now);
+        show(target, member);
+    }
+    group->renewed_at = now;
+    group->stale = 0;
+}
+
+uint64_t lbr_group_share_bucket(struct lbr_group *group, uint64_t now,
+                                uint64_t bucket_length)
+{
+    if (now < group->share_from || now >= group->share_until) {
+        group->share_bucket = now / bucket_length;
+        group->share_from = group->share_bucket * bucket_length;
+        group->share_until = lbr_time_add(group->share_from, bucket_length);
+    }
+    return group->share_bucket;
+}
+
+/* A group's tables start at 8 places and double, the old ones living until the
+ * new are filled: 1.5 times twice the members, or 12 places. There are at most
+ * two groups for each target, one of them with a ring. */
+size_t lbr_groups_estimate(size_t targets)
+{
+    size_t groups = 2 * targets;
+    size_t places = 12 * groups + 6 * targets;
+    size_t per_place = sizeof(struct lbr_target *) + sizeof(uint64_t) +
+                       sizeof(struct lbr_weight_class) + sizeof(uint32_t) +
+                       lbr_load_order_estimate(8) / 8;
+
+    return groups * (sizeof(struct lbr_group) + LBROUTE_NAME_MAX +
+                     4 * sizeof(uint64_t)) +
+           places * per_place + targets * lbr_ring_estimate(1) +
+           2 * lbr_ring_estimate(targets * LBR_RING_POINTS);
+}

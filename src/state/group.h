@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* The targets of a pool (or model) that share a tier, with everything that
+ * picks among them need: positions 0 … count - 1 in the order of arrival.
+ *
+ * What depends on time (benches that end, loads that fade, weights that ramp)
+ * is worked out by lbr_group_renew() and holds until a known time; in between
+ * only the in-flight counts move, one target at a time. */
+#ifndef LBR_STATE_GROUP_H
+#define LBR_STATE_GROUP_H
+
+#include "models/load_order.h"
+#include "models/ring.h"
+#include "models/rotation.h"
+#include "state/target.h"
+
+/* What a group keeps, besides members and usable bits. */
+enum {
+    LBR_USES_ORDER = 1,    /* load order */
+    LBR_USES_SCHEDULE = 2, /* smooth weighted round-robin */
+    LBR_USES_RING = 4      /* hash ring */
+};
+
+struct lbr_group {
+    struct lbr_group *next; /* of the same pool or model */
+    struct lbr_target **members;
+    uint64_t *usable; /* bits: in service, not full, not waiting for a trial */
+    uint64_t *mask;   /* scratch of a pick: usable for this request */
+    uint32_t count, capacity;
+    uint32_t usable_count;
+    unsigned uses;
+    int by_pool; /* members are by_pool, not by_model */
+
+    /* What renewal worked out, valid from |renewed_at| until |valid_until|. */
+    uint64_t renewed_at, valid_until;
+    int stale;               /* something else changed since */
+    double others_mean;      /* known load of others, on average */
+    double load_sum;         /* of the members in service */
+    double weight_sum;       /* of the members in service */
+    uint64_t smallest_input; /* least token limit of all; UINT64_MAX: none */
+    const struct lbr_model *model; /* what all members serve … */
+    int mixed_models;              /* … unless they differ */
+
+    struct lbr_load_order order;
+    struct lbr_schedule schedule;
+    struct lbr_ring ring;
+    struct lbr_ring spare_ring; /* between preparing and adopting */
+    int weighted_points;        /* ring points follow weights */
+    struct lbr_rotation rotation;
+    uint64_t share_bucket, share_from, share_until; /* current bucket */
+    struct lbr_text tier;                           /* own allocation */
+};
+
+struct lbr_member *lbr_group_member(const struct lbr_group *group,
+                                    uint32_t position);
+
+/* Makes a group of |tier| that keeps what |uses| says, or returns NULL without
+ * memory. |slab| resolves the owners of ring points. */
+struct lbr_group *lbr_group_create(struct lbr_memory *memory,
+                                   const struct lbr_slab *targets,
+                                   struct lbr_text tier, unsigned uses,
+                                   int by_pool);
+void lbr_group_destroy(struct lbr_group *group, struct lbr_memory *memory);
+
+/* Joining takes two steps, so that a target can move without a moment at which
+ * it could get lost: admission makes room and sets the ring points (returns 0
+ * without memory; then nothing changed), joining adds the target at the end
+ * and cannot fail. In between, dismissal takes the points back. */
+int lbr_group_admit(struct lbr_group *group, struct lbr_memory *memory,
+                    const struct lbr_target *target);
+void lbr_group_dismiss(struct lbr_group *group,
+                       const struct lbr_target *target);
+void lbr_group_join(struct lbr_group *group, struct lbr_rng *rng,
+                    struct lbr_target *target);
+void lbr_group_leave(struct lbr_group *group, struct lbr_target *target);
+
+/* Starts keeping what |uses| adds, from scratch. Returns 0 without memory;
+ * then nothing changed. lbr_group_keep_only() drops the rest; it cannot
+ * fail. */
+int lbr_group_extend(struct lbr_group *group, struct lbr_memory *memory,
+                     struct lbr_rng *rng, unsigned uses);
+void lbr_group_keep_only(struct lbr_group *group, struct lbr_memory *memory,
+                         unsigned uses);
+
+/* Lets ring points follow weights, or not, in two steps: preparation builds the
+ * new ring (returns 0 without memory), adoption takes it or throws it away. */
+int lbr_group_prepare_ring(struct lbr_group *group, int weighted);
+void lbr_group_adopt_ring(struct lbr_group *group, int weighted);
+void lbr_group_drop_spare(struct lbr_group *group);
+
+/* Gives a member the ring points of another weight. Returns 0 without memory;
+ * then nothing changed. */
+int lbr_group_place(struct lbr_group *group, struct lbr_member *member,
+                    double weight);
+
+/* Brings what depends on time to |now|. */
+void lbr_group_renew(struct lbr_group *group, uint64_t now);
+
+static inline void lbr_group_ensure(struct lbr_group *group, uint64_t now)
+{
+    if (group->stale || now < group->renewed_at || now >= group->valid_until)
+        lbr_group_renew(group, now);
+}
+
+/* Number of the current bucket of the traffic shares. */
+uint64_t lbr_group_share_bucket(struct lbr_group *group, uint64_t now,
+                                uint64_t bucket_length);
+
+/* Passes a change of a target's in-flight count on to its groups. */
+void lbr_target_moved(struct lbr_target *target, double load_change);
+
+/* Upper bound of the memory of all groups of |targets| targets. */
+size_t lbr_groups_estimate(size_t targets);
+
+/* Marks a target's groups for renewal. */
+static inline void lbr_target_changed(struct lbr_target *target)
+{
+    if (target->by_pool.group)
+        target->by_pool.group->stale = 1;
+    if (target->by_model.group)
+        target->by_model.group->stale = 1;
+}
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "state/param.h"
+
+#include "base/abi.h"
+#include "base/clock.h"
+
+#include <string.h>
+
+#define DAY 86400.0
+#define PARAM(n, text, def, min, max)                                          \
+    {                                                                          \
+        sizeof(lbroute_param_info), n, text, def, min, max                     \
+    }
+
+/* Integers and switches have whole numbers as bounds and are rounded down. */
+static const lbroute_param_info table[LBR_PARAM_COUNT] = {
+    PARAM("consistent_hash.bounded",
+          "1: a target above its bound passes the key on", 0, 0, 1),
+    PARAM("consistent_hash.load_bound",
+          "bound on a target's load, as a multiple of its fair share", 1.25, 1,
+          100),
+    PARAM("consistent_hash.weighted_points",
+          "1: 100 ring points for each 1.0 of weight, not for each target", 0,
+          0, 1),
+    PARAM("health.bench_after",
+          "failures in a row that bench a target, 0: never", 5, 0, 1000000),
+    PARAM("health.bench_time",
+          "seconds of the first bench, doubled for each further one, 0: never",
+          30, 0, 365 * DAY),
+    PARAM("health.bench_max", "seconds of the longest bench", 300, 0,
+          365 * DAY),
+    PARAM("health.slow_start",
+          "seconds in which a new or restored target gains its full weight", 0,
+          0, 365 * DAY),
+    PARAM("load.signal_ttl",
+          "seconds a reported load counts in full; then it fades in as many",
+          10, 0.001, 365 * DAY),
+    PARAM("session.ttl", "seconds without a pick that end a session's pin", 300,
+          0.001, 365 * DAY),
+    PARAM("shares.window", "seconds over which traffic shares are measured", 60,
+          0.012, 365 * DAY),
+};
+
+static void convert(struct lbr_params *params)
+{
+    const double *value = params->value;
+
+    params->load_bound = value[LBR_PARAM_RING_BOUNDED] >= 1
+                             ? value[LBR_PARAM_RING_LOAD_BOUND]
+                             : 0;
+    params->weighted_points = value[LBR_PARAM_RING_WEIGHTED_POINTS] >= 1;
+    params->health.bench_after = (uint32_t)value[LBR_PARAM_BENCH_AFTER];
+    params->health.bench_time =
+        lbr_time_from_seconds(value[LBR_PARAM_BENCH_TIME]);
+    params->health.bench_max =
+        lbr_time_from_seconds(value[LBR_PARAM_BENCH_MAX]);
+    params->slow_start = lbr_time_from_seconds(value[LBR_PARAM_SLOW_START]);
+    params->signal_ttl = lbr_time_from_seconds(value[LBR_PARAM_SIGNAL_TTL]);
+    params->session_ttl = lbr_time_from_seconds(value[LBR_PARAM_SESSION_TTL]);
+    params->share_bucket =
+        lbr_time_from_seconds(value[LBR_PARAM_SHARES_WINDOW]) /
+        LBR_SHARE_BUCKETS;
+}
+
+void lbr_params_init(struct lbr_params *params)
+{
+    int i;
+
+    for (i = 0; i < LBR_PARAM_COUNT; i++)
+        params->value[i] = table[i].default_value;
+    convert(params);
+}
+
+enum lbr_param lbr_param_find(const char *name)
+{
+    int i = 0;
+
+    while (i < LBR_PARAM_COUNT && strcmp(table[i].name, name) != 0)
+        i++;
+    return (enum lbr_param)i;
+}
+
+int lbr_params_set(struct lbr_params *params, enum lbr_param param,
+                   double value)
+{
+    if (!(value >= table[param].minimum && value <= table[param].maximum))
+        return 0;
+    params->value[param] = value;
+    convert(params);
+    return 1;
+}
+
+void lbroute_param_info_init(lbroute_param_info *info, size_t size)
+{
+    lbroute_param_info defaults = {0};
+
+    lbr_abi_init(info, size, &defaults, sizeof defaults);
+}
+
+int lbroute_param_get_info(size_t index, lbroute_param_info *info)
+{
+    if (!lbr_abi_valid(info))
+        return LBROUTE_ERR_INVALID;
+    if (index >= LBR_PARAM_COUNT)
+        return LBROUTE_ERR_NOT_FOUND;
+    return lbr_abi_write(info, &table[index], sizeof table[index]);
+}

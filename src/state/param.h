@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* The parameters of pools: one table with names, defaults and ranges, and what
+ * the rest of the code reads, converted once when a value is set. */
+#ifndef LBR_STATE_PARAM_H
+#define LBR_STATE_PARAM_H
+
+#include "models/health.h"
+
+#include <lbroute/lbroute.h>
+
+enum lbr_param {
+    LBR_PARAM_RING_BOUNDED,
+    LBR_PARAM_RING_LOAD_BOUND,
+    LBR_PARAM_RING_WEIGHTED_POINTS,
+    LBR_PARAM_BENCH_AFTER,
+    LBR_PARAM_BENCH_TIME,
+    LBR_PARAM_BENCH_MAX,
+    LBR_PARAM_SLOW_START,
+    LBR_PARAM_SIGNAL_TTL,
+    LBR_PARAM_SESSION_TTL,
+    LBR_PARAM_SHARES_WINDOW,
+    LBR_PARAM_COUNT
+};
+
+/* Parts of the shares window; it slides by one part. */
+#define LBR_SHARE_BUCKETS 12
+
+struct lbr_params {
+    double value[LBR_PARAM_COUNT];
+    /* The same, as used: times in ns. */
+    struct lbr_health_rules health;
+    uint64_t slow_start;
+    uint64_t signal_ttl;
+    uint64_t session_ttl;
+    uint64_t share_bucket;
+    double load_bound; /* 0: the ring is not bounded */
+    int weighted_points;
+};
+
+void lbr_params_init(struct lbr_params *params);
+
+/* Number of the parameter called |name|, or LBR_PARAM_COUNT. */
+enum lbr_param lbr_param_find(const char *name);
+
+/* Sets a value. Returns 0 when it is out of range; then nothing changes. */
+int lbr_params_set(struct lbr_params *params, enum lbr_param param,
+                   double value);
+
+#endif

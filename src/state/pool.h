@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Pools, and models as far as they name sets of targets. Both hold their
+ * targets in groups, one for each tier:
+ *
+ *     pool ─▶ group "" ─▶ group "gold"        model ─▶ group "" …
+ *              │ members                                │ members
+ *              ▼                                        ▼
+ *            target  ◀──── a target is in at most one of each
+ */
+#ifndef LBR_STATE_POOL_H
+#define LBR_STATE_POOL_H
+
+#include "state/group.h"
+#include "state/param.h"
+
+struct lbr_strategy;
+
+struct lbr_pool {
+    struct lbr_slot slot;
+    struct lbr_group *groups;
+    const struct lbr_strategy *strategy;
+    unsigned uses; /* LBR_USES_ bits of the strategy */
+    uint32_t targets;
+    struct lbr_params params;
+    struct lbr_text name; /* own allocation */
+};
+
+struct lbr_model {
+    struct lbr_slot slot;
+    struct lbr_group *groups;
+    struct lbr_pool *pool; /* of all its targets, unless … */
+    int mixed;             /* … they are in several, or one is in none */
+    uint32_t targets;
+    struct lbr_text name; /* own allocation */
+};
+
+/* The group of |tier| in a list of groups, or NULL. */
+struct lbr_group *lbr_groups_find(struct lbr_group *groups,
+                                  struct lbr_text tier);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* A router: every table, under one lock. */
+#ifndef LBR_STATE_ROUTER_H
+#define LBR_STATE_ROUTER_H
+
+#include "base/digest.h"
+#include "base/lock.h"
+#include "base/rng.h"
+#include "containers/map.h"
+#include "state/pool.h"
+#include "state/session.h"
+#include "state/ticket.h"
+
+struct lbroute_router {
+    struct lbr_lock lock;
+    struct lbr_memory memory;
+    struct lbr_rng rng;
+    uint64_t clock; /* the latest time seen */
+
+    struct lbr_slab pools, targets, models;
+    struct lbr_map pool_names, target_names, model_names;
+    struct lbr_pool loose; /* stands for "no pool"; has no groups */
+    struct lbr_tickets tickets;
+    struct lbr_sessions sessions;
+
+    uint64_t arrivals; /* targets ever added */
+    uint64_t picks, expired, orphans;
+    uint64_t rejections[LBROUTE_REASON_COUNT];
+    uint64_t settled[LBROUTE_EVENT_COUNT];
+    uint64_t exclusions; /* picks with exclusions so far */
+
+    /* Never change after creation: read without the lock. */
+    struct lbr_digest_key session_key, client_key;
+    char header_prefix[LBROUTE_NAME_MAX + 1];
+};
+
+/* Take and give back the lock; the latter passes |result| through. */
+static inline void lbr_router_enter(struct lbroute_router *router)
+{
+    lbr_lock_take(&router->lock);
+}
+
+static inline int lbr_router_leave(struct lbroute_router *router, int result)
+{
+    lbr_lock_give(&router->lock);
+    return result;
+}
+
+/* Releases the slots of tickets that have expired. */
+void lbr_router_expire(struct lbroute_router *router);
+
+/* Lets time pass until |now|. Time that runs backward stands still. */
+static inline void lbr_router_advance(struct lbroute_router *router,
+                                      uint64_t now)
+{
+    if (now > router->clock)
+        router->clock = now;
+    if (router->clock >= lbr_tickets_deadline(&router->tickets))
+        lbr_router_expire(router);
+}
+
+/* Ends an open ticket: releases its slot and the ticket. Returns its target,
+ * or NULL when that was removed. |mark| receives the health mark. */
+struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
+                                           struct lbr_ticket *ticket,
+                                           lbr_health_mark *mark);
+
+/* Live objects of handles, or NULL. */
+static inline struct lbr_pool *lbr_router_pool(struct lbroute_router *router,
+                                               lbroute_pool pool)
+{
+    return lbr_slab_find(&router->pools, pool);
+}
+
+static inline struct lbr_target *lbr_router_target(
+    struct lbroute_router *router, lbroute_target target)
+{
+    return lbr_slab_find(&router->targets, target);
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include "state/share.h"
+
+#include <string.h>
+
+static void advance(struct lbr_share_log *log, uint64_t bucket)
+{
+    if (bucket - log->bucket >= LBR_SHARE_BUCKETS)
+        memset(log->sent, 0, sizeof log->sent);
+    else
+        while (log->bucket != bucket)
+            log->sent[++log->bucket % LBR_SHARE_BUCKETS] = 0;
+    log->bucket = bucket;
+}
+
+void lbr_share_count(struct lbr_share_log *log, uint64_t bucket)
+{
+    if (log->bucket != bucket)
+        advance(log, bucket);
+    log->sent[bucket % LBR_SHARE_BUCKETS]++;
+}
+
+uint64_t lbr_share_sum(const struct lbr_share_log *log, uint64_t bucket)
+{
+    uint64_t sum = 0;
+    uint64_t age;
+
+    for (age = 0; age < LBR_SHARE_BUCKETS && age <= log->bucket; age++) {
+        uint64_t written = log->bucket - age;
+
+        if (bucket >= written && bucket - written < LBR_SHARE_BUCKETS)
+            sum += log->sent[written % LBR_SHARE_BUCKETS];
+    }
+    return sum;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* What a target's engine was reported to do, and the load it implies beyond
+ * what this router sent. */
+#ifndef LBR_STATE_SIGNAL_H
+#define LBR_STATE_SIGNAL_H
+
+#include "models/fade.h"
+
+#include <lbroute/lbroute.h>
+
+struct lbr_signals {
+    double gauge[LBROUTE_GAUGE_COUNT];
+    uint64_t gauge_at[LBROUTE_GAUGE_COUNT];
+    uint8_t reported[LBROUTE_GAUGE_COUNT]; /* ever */
+    /* Requests of others: reported running + waiting, less the router's own
+     * requests in flight at that time, never below 0. */
+    double others;
+    uint64_t others_at;
+    int others_known;
+    /* Extra load since the target last said that it is full. */
+    double pressure;
+    uint64_t pressure_at;
+};
+
+void lbr_signals_init(struct lbr_signals *signals);
+
+/* Whether |value| may be set: NaN (unknown) or within the gauge's range. */
+int lbr_signals_acceptable(int gauge, double value);
+
+/* Sets a gauge at |now| while |in_flight| own requests run. */
+void lbr_signals_set(struct lbr_signals *signals, int gauge, double value,
+                     uint32_t in_flight, uint64_t now);
+
+/* Notes that the target refused a request while |in_flight| ran there. */
+void lbr_signals_overload(struct lbr_signals *signals, uint32_t in_flight,
+                          uint64_t now);
+
+/* How much the known load of others counts (0: unknown or too old). */
+struct lbr_faded lbr_signals_trust(const struct lbr_signals *signals,
+                                   uint64_t now, uint64_t ttl);
+
+/* The pressure left. */
+struct lbr_faded lbr_signals_pressure(const struct lbr_signals *signals,
+                                      uint64_t now, uint64_t ttl);
+
+#endif

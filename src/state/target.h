@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* A target: its settings, its requests in flight, and what follows from both
+ * at the time its group was renewed. */
+#ifndef LBR_STATE_TARGET_H
+#define LBR_STATE_TARGET_H
+
+#include "base/text.h"
+#include "containers/list.h"
+#include "containers/slab.h"
+#include "models/health.h"
+#include "models/schedule.h"
+#include "state/share.h"
+#include "state/signal.h"
+
+struct lbr_group;
+struct lbr_model;
+struct lbr_pool;
+
+/* A target's place in a group. */
+struct lbr_member {
+    struct lbr_group *group; /* NULL: not in one */
+    uint32_t position;
+    uint32_t ring_points; /* 0: not on the group's ring */
+    struct lbr_turn turn; /* in the group's schedule, if it keeps one */
+};
+
+struct lbr_target {
+    struct lbr_slot slot;
+
+    /* Used by every pick and settle. */
+    uint32_t in_flight;
+    uint32_t max_concurrency; /* 0: no limit */
+    int in_service;           /* at the latest renewal: neither draining nor
+                               * benched */
+    uint64_t excluded_by;     /* scratch: number of the pick that excludes */
+    double weight_now;        /* with slow start */
+    double extra;             /* load beyond in_flight */
+    struct lbr_member by_pool;
+    struct lbr_member by_model;
+    struct lbr_health health;
+    uint64_t max_input_tokens; /* 0: no limit */
+    void *user;
+    uint64_t picks;
+    struct lbr_share_log shares;
+
+    /* Settings. */
+    struct lbr_text name, tier; /* own allocations */
+    double weight;
+    struct lbr_pool *pool;   /* never NULL; the router's `loose` for none */
+    struct lbr_model *model; /* NULL: any */
+    int draining;
+    uint64_t ramp_since; /* start of the slow start */
+    uint64_t arrival;    /* its place among all targets ever added */
+
+    /* Learned and counted. */
+    struct lbr_signals signals;
+    struct lbr_link sessions; /* pins to this target */
+    uint64_t settled[LBROUTE_EVENT_COUNT];
+    uint64_t expired;
+    /* When it was last seen full, benched, draining; 0: never. */
+    uint64_t full_at, benched_at, drained_at;
+};
+
+static inline double lbr_target_load(const struct lbr_target *target)
+{
+    return target->in_flight + target->extra;
+}
+
+static inline double lbr_target_relative_load(const struct lbr_target *target)
+{
+    return lbr_target_load(target) / target->weight_now;
+}
+
+static inline int lbr_target_full(const struct lbr_target *target)
+{
+    return target->max_concurrency &&
+           target->in_flight >= target->max_concurrency;
+}
+
+static inline int lbr_target_drained(const struct lbr_target *target)
+{
+    return target->draining || target->weight <= 0;
+}
+
+/* Whether it may get one more request, as of the latest renewal. */
+static inline int lbr_target_usable(const struct lbr_target *target)
+{
+    return target->in_service && !lbr_target_full(target) &&
+           !(target->health.unproven && target->health.trials);
+}
+
+/* Works out service and weight at |now|; lowers |*until| to the time at which
+ * they change next. */
+void lbr_target_renew(struct lbr_target *target, uint64_t now, uint64_t *until);
+
+#endif
