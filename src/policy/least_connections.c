@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* least_connections: the lowest load relative to weight; equals are used in
+ * random order, each once before any again. */
+#include "policy/strategy.h"
+
+#include "containers/bits.h"
+
+static void commit(struct lbr_pick *pick, const struct lbr_choice *choice)
+{
+    lbr_load_order_used(&pick->group->order, choice->position,
+                        &pick->router->rng);
+}
+
+static uint32_t lowest_of_mask(const struct lbr_pick *pick)
+{
+    uint32_t count = pick->group->count;
+    uint32_t best = lbr_bits_next(pick->mask, count, 0);
+    double lowest = lbr_score_load(pick, best);
+    uint32_t i;
+
+    for (i = lbr_bits_next(pick->mask, count, best + 1); i != LBR_BITS_NONE;
+         i = lbr_bits_next(pick->mask, count, i + 1)) {
+        double load = lbr_score_load(pick, i);
+
+        if (load > lowest ||
+            (load == lowest &&
+             !lbr_load_order_tie(&pick->group->order, i, best)))
+            continue;
+        best = i;
+        lowest = load;
+    }
+    return best;
+}
+
+void lbr_least_connections_choose(struct lbr_pick *pick,
+                                  struct lbr_choice *choice)
+{
+    choice->position = pick->filtered
+                           ? lowest_of_mask(pick)
+                           : lbr_load_order_first(&pick->group->order);
+    choice->rule = LBROUTE_RULE_LEAST_CONNECTIONS;
+    choice->score = lbr_score_load(pick, choice->position);
+    choice->commit = commit;
+}
+
+const struct lbr_strategy lbr_strategy_least_connections = {
+    "least_connections",          LBR_USES_ORDER, LBR_PROMISE_NONE, 0, 0,
+    lbr_least_connections_choose, lbr_score_load};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/route.h"
+
+#include "base/hash.h"
+#include "policy/filter.h"
+#include "policy/strategy.h"
+
+/* What session or client is pinned by in this pool, and to whom. */
+static void find_pin(struct lbr_pick *pick)
+{
+    const struct lbr_pool *pool = pick->scope.pool;
+
+    if (!pick->scope.strategy->pins || !pick->ask->sticky_digest || !pool)
+        return;
+    pick->pin_key = lbr_hash_pair(pick->ask->sticky_digest, pool->slot.handle);
+    pick->session = lbr_sessions_find(&pick->router->sessions, pick->pin_key,
+                                      pick->now, pool->params.session_ttl);
+}
+
+/* The loads of a target in a mixed set are its own pool's matter. */
+static void renew_for_report(const struct lbr_pick *pick,
+                             const struct lbr_choice *choice)
+{
+    struct lbr_group *own =
+        lbr_pick_target(pick, choice->position)->by_pool.group;
+
+    if (own)
+        lbr_group_ensure(own, pick->now);
+}
+
+static int lacks_key(const struct lbr_pick *pick)
+{
+    return pick->scope.strategy->needs_ring_key && !pick->ask->ring_key_known &&
+           pick->ask->key_source.length;
+}
+
+static int find_eligible(struct lbr_pick *pick)
+{
+    pick->group = pick->scope.group;
+    if (!pick->group)
+        return 0;
+    lbr_group_ensure(pick->group, pick->now);
+    lbr_filter_exclude(pick);
+    lbr_filter_apply(pick);
+    if (!pick->eligible)
+        lbr_filter_ignore_benching(pick);
+    return pick->eligible > 0;
+}
+
+int lbr_route(struct lbroute_router *router, const struct lbr_ask *ask,
+              uint64_t now, struct lbr_pick *pick, struct lbr_choice *choice)
+{
+    int result;
+
+    memset(pick, 0, sizeof *pick);
+    pick->router = router;
+    pick->ask = ask;
+    pick->now = now;
+    pick->rng = router->rng;
+    result = lbr_scope_resolve(router, ask->request, &pick->scope);
+    if (result)
+        return result;
+    if (lacks_key(pick))
+        return LBR_ROUTE_NEEDS_KEY;
+    if (!find_eligible(pick))
+        return LBROUTE_ERR_NO_TARGET;
+    find_pin(pick);
+    pick->scope.strategy->choose(pick, choice);
+    if (!pick->group->by_pool)
+        renew_for_report(pick, choice);
+    return LBROUTE_OK;
+}
+
+static void count_share(const struct lbr_pick *pick, struct lbr_target *target)
+{
+    struct lbr_group *group = target->by_pool.group;
+
+    if (group)
+        lbr_share_count(
+            &target->shares,
+            lbr_group_share_bucket(group, pick->now,
+                                   target->pool->params.share_bucket));
+}
+
+void lbr_route_commit(struct lbr_pick *pick, const struct lbr_choice *choice,
+                      struct lbr_ticket *ticket)
+{
+    struct lbr_target *target = lbr_pick_target(pick, choice->position);
+
+    pick->router->rng = pick->rng;
+    if (choice->commit)
+        choice->commit(pick, choice);
+    if (pick->session)
+        lbr_sessions_touch(&pick->router->sessions, pick->session, pick->now);
+    ticket->target = target->slot.handle;
+    ticket->pin_key = pick->pin_key;
+    ticket->slot.spare = lbr_health_sent(&target->health, pick->now);
+    target->in_flight++;
+    target->picks++;
+    pick->router->picks++;
+    if (lbr_target_full(target))
+        target->full_at = pick->now;
+    count_share(pick, target);
+    lbr_target_moved(target, 1);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/strategy.h"
+
+#include "containers/bits.h"
+
+/* In documentation order; the first is the default. */
+static const struct lbr_strategy *const strategies[] = {
+    &lbr_strategy_weighted,
+    &lbr_strategy_round_robin,
+    &lbr_strategy_random,
+    &lbr_strategy_power_of_two,
+    &lbr_strategy_least_connections,
+    &lbr_strategy_consistent_hash,
+    &lbr_strategy_sticky_session,
+};
+
+#define COUNT (sizeof strategies / sizeof strategies[0])
+
+const struct lbr_strategy *lbr_strategy_find(struct lbr_text name)
+{
+    size_t i;
+
+    if (!name.length)
+        return strategies[0];
+    for (i = 0; i < COUNT; i++)
+        if (lbr_text_equal(
+                lbr_text(strategies[i]->name, strlen(strategies[i]->name)),
+                name))
+            return strategies[i];
+    return NULL;
+}
+
+const char *lbroute_strategy_name(size_t index)
+{
+    return index < COUNT ? strategies[index]->name : NULL;
+}
+
+double lbr_score_load(const struct lbr_pick *pick, uint32_t position)
+{
+    return lbr_target_relative_load(lbr_pick_target(pick, position));
+}
+
+uint32_t lbr_pick_nth(const struct lbr_pick *pick, uint32_t rank)
+{
+    if (pick->eligible == pick->group->count)
+        return rank;
+    return lbr_bits_select(pick->mask, rank);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* A strategy: the rule by which a pool picks. One file each; strategies.c
+ * lists them. */
+#ifndef LBR_POLICY_STRATEGY_H
+#define LBR_POLICY_STRATEGY_H
+
+#include "policy/pick.h"
+
+/* What a strategy promises about traffic shares. */
+enum lbr_promise { LBR_PROMISE_NONE, LBR_PROMISE_EQUAL, LBR_PROMISE_BY_WEIGHT };
+
+struct lbr_strategy {
+    const char *name;
+    unsigned uses; /* LBR_USES_ bits: what its groups keep */
+    enum lbr_promise promise;
+    int needs_ring_key; /* asks for the hash of session or conversation */
+    int pins;           /* successes pin sessions */
+
+    /* Chooses among at least one eligible member. */
+    void (*choose)(struct lbr_pick *pick, struct lbr_choice *choice);
+
+    /* What it ranks a member by, for explanations; NULL: it does not rank. */
+    double (*score)(const struct lbr_pick *pick, uint32_t position);
+};
+
+extern const struct lbr_strategy lbr_strategy_weighted;
+extern const struct lbr_strategy lbr_strategy_round_robin;
+extern const struct lbr_strategy lbr_strategy_random;
+extern const struct lbr_strategy lbr_strategy_power_of_two;
+extern const struct lbr_strategy lbr_strategy_least_connections;
+extern const struct lbr_strategy lbr_strategy_consistent_hash;
+extern const struct lbr_strategy lbr_strategy_sticky_session;
+
+/* The strategy of a name (empty: the default), or NULL. */
+const struct lbr_strategy *lbr_strategy_find(struct lbr_text name);
+
+/* Least connections serves others as a fallback, too; they keep the order. */
+void lbr_least_connections_choose(struct lbr_pick *pick,
+                                  struct lbr_choice *choice);
+
+/* Score of rules that rank by relative load. */
+double lbr_score_load(const struct lbr_pick *pick, uint32_t position);
+
+/* The eligible member of rank |rank| (below pick->eligible). */
+uint32_t lbr_pick_nth(const struct lbr_pick *pick, uint32_t rank);
+
+#endif
