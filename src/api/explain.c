@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/abi.h"
+#include "models/load_order.h"
+#include "policy/decision.h"
+#include "policy/filter.h"
+#include "policy/request.h"
+#include "policy/route.h"
+#include "policy/strategy.h"
+#include "state/view.h"
+
+#include <math.h>
+
+void lbroute_candidate_init(lbroute_candidate *candidate, size_t size)
+{
+    lbroute_candidate defaults = {0};
+
+    lbr_abi_init(candidate, size, &defaults, sizeof defaults);
+}
+
+/* The caller's array: elements of the size that the first one states. */
+struct rows {
+    unsigned char *first;
+    size_t size, capacity, count;
+};
+
+/* The lowest relative load of those that may be chosen. */
+static double lowest_load(const struct lbr_pick *pick)
+{
+    double lowest = (double)INFINITY;
+    uint32_t i;
+
+    for (i = 0; pick->group && i < pick->group->count; i++) {
+        double load = lbr_score_load(pick, i);
+
+        if (!lbr_filter_verdict(pick, lbr_pick_target(pick, i)) &&
+            load < lowest)
+            lowest = load;
+    }
+    return lowest;
+}
+
+static double score_of(const struct lbr_pick *pick,
+                       const struct lbr_target *target)
+{
+    const struct lbr_strategy *strategy = pick->scope.strategy;
+
+    if (!strategy->score || !pick->group)
+        return (double)NAN;
+    if (pick->group == target->by_pool.group)
+        return strategy->score(pick, target->by_pool.position);
+    if (pick->group == target->by_model.group)
+        return strategy->score(pick, target->by_model.position);
+    return (double)NAN;
+}
+
+static void describe(const struct lbr_pick *pick, double lowest,
+                     const struct lbr_target *target, lbroute_candidate *row)
+{
+    row->target = target->slot.handle;
+    row->verdict = lbr_filter_verdict(pick, target);
+    row->in_flight = target->in_flight;
+    row->max_concurrency = target->max_concurrency;
+    row->weight = target->weight_now;
+    row->load = lbr_target_load(target);
+    row->relative_load = (double)NAN;
+    row->score = (double)NAN;
+    if (target->weight_now > 0) {
+        row->relative_load = lbr_target_relative_load(target);
+        row->score = score_of(pick, target);
+    }
+    row->in_window =
+        !row->verdict && lbr_load_in_window(row->relative_load, lowest);
+}
+
+static void list_candidates(const struct lbr_pick *pick, struct rows *rows)
+{
+    double lowest = lowest_load(pick);
+    struct lbr_group *group;
+    uint32_t i;
+
+    for (group = pick->scope.candidates; group; group = group->next) {
+        lbr_group_ensure(group, pick->now);
+        for (i = 0; i < group->count; i++, rows->count++) {
+            lbroute_candidate row = {0};
+
+            if (rows->count >= rows->capacity)
+                continue;
+            describe(pick, lowest, group->members[i], &row);
+            (void)lbr_abi_write(rows->first + rows->count * rows->size, &row,
+                                sizeof row);
+        }
+    }
+}
+
+static int explain_now(struct lbroute_router *router, const struct lbr_ask *ask,
+                       uint64_t now, lbroute_decision *decision,
+                       struct rows *rows)
+{
+    struct lbr_view view;
+    struct lbr_pick pick;
+    struct lbr_choice choice;
+    struct lbr_rejection rejection;
+    int result;
+
+    lbr_view_begin(&view, router, now);
+    result = lbr_route(router, ask, view.at, &pick, &choice);
+    if (!result)
+        lbr_decision_accept(decision, &pick, &choice);
+    if (result == LBROUTE_ERR_NO_TARGET) {
+        result = lbr_filter_explain(&pick, &rejection);
+        lbr_decision_reject(decision, &pick, &rejection);
+    }
+    list_candidates(&pick, rows);
+    lbr_view_restore(&view, pick.scope.candidates);
+    if (pick.scope.pool)
+        lbr_view_restore(&view, pick.scope.pool->groups);
+    lbr_view_end(&view);
+    return result;
+}
+
+static int check_rows(struct rows *rows, lbroute_candidate *candidates,
+                      size_t capacity)
+{
+    rows->first = (unsigned char *)candidates;
+    rows->capacity = capacity;
+    rows->count = 0;
+    rows->size = 0;
+    if (!capacity)
+        return 1;
+    if (!lbr_abi_valid(candidates))
+        return 0;
+    rows->size = lbr_abi_size(candidates);
+    return 1;
+}
+
+int lbroute_explain(lbroute_router *router, const lbroute_request *request,
+                    uint64_t now, lbroute_decision *out,
+                    lbroute_candidate *candidates, size_t capacity,
+                    size_t *count)
+{
+    lbroute_decision decision = {0};
+    lbroute_request copy;
+    struct lbr_ask ask;
+    struct rows rows;
+    int result;
+
+    if (!router || !lbr_abi_valid(out) ||
+        !check_rows(&rows, candidates, capacity))
+        return LBROUTE_ERR_INVALID;
+    lbr_decision_clear(&decision);
+    result = lbr_request_read(router, request, &copy, &ask);
+    if (!result && ask.key_source.length && !ask.ring_key_known)
+        lbr_request_hash_key(&ask);
+    if (!result) {
+        lbr_router_enter(router);
+        result = lbr_router_leave(
+            router, explain_now(router, &ask, now, &decision, &rows));
+    }
+    (void)lbr_abi_write(out, &decision, sizeof decision);
+    if (count)
+        *count = rows.count;
+    return result;
+}

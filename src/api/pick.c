@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/abi.h"
+#include "policy/decision.h"
+#include "policy/filter.h"
+#include "policy/request.h"
+#include "policy/route.h"
+
+static int reject(struct lbroute_router *router, const struct lbr_pick *pick,
+                  lbroute_decision *decision)
+{
+    struct lbr_rejection rejection;
+    int result = lbr_filter_explain(pick, &rejection);
+
+    router->rejections[rejection.main_reason]++;
+    lbr_decision_reject(decision, pick, &rejection);
+    return result;
+}
+
+/* Chooses and takes the slot, or says why not. */
+static int pick_now(struct lbroute_router *router, const struct lbr_ask *ask,
+                    lbroute_decision *decision)
+{
+    struct lbr_pick pick;
+    struct lbr_choice choice;
+    struct lbr_ticket *ticket;
+    int result = lbr_route(router, ask, router->clock, &pick, &choice);
+
+    if (result == LBROUTE_ERR_NO_TARGET)
+        return reject(router, &pick, decision);
+    if (!result)
+        result = lbr_tickets_open(&router->tickets, router->clock, &ticket);
+    if (result)
+        return result;
+    lbr_decision_accept(decision, &pick, &choice);
+    lbr_route_commit(&pick, &choice, ticket);
+    decision->ticket = ticket->slot.handle;
+    return LBROUTE_OK;
+}
+
+static int pick_for(struct lbroute_router *router, struct lbr_ask *ask,
+                    uint64_t now, lbroute_decision *decision)
+{
+    int result;
+
+    for (;;) {
+        lbr_router_enter(router);
+        lbr_router_advance(router, now);
+        result = lbr_router_leave(router, pick_now(router, ask, decision));
+        if (result != LBR_ROUTE_NEEDS_KEY)
+            return result;
+        lbr_request_hash_key(ask);
+    }
+}
+
+int lbroute_pick(lbroute_router *router, const lbroute_request *request,
+                 uint64_t now, lbroute_decision *out)
+{
+    lbroute_decision whole;
+    lbroute_decision *decision = out;
+    lbroute_request copy;
+    struct lbr_ask ask;
+    int result;
+
+    if (!router || !lbr_abi_valid(out))
+        return LBROUTE_ERR_INVALID;
+    /* An older caller's struct cannot take it all. */
+    if (lbr_abi_size(out) < sizeof whole)
+        decision = &whole;
+    lbr_decision_clear(decision);
+    result = lbr_request_read(router, request, &copy, &ask);
+    if (!result)
+        result = pick_for(router, &ask, now, decision);
+    if (decision == &whole)
+        (void)lbr_abi_write(out, &whole, sizeof whole);
+    return result;
+}
