@@ -4,41 +4,60 @@
 #include <math.h>
 #include <string.h>
 
+#define FIRST_CAPACITY 8
+#define LARGEST_WITHOUT_TREE 16
+
 /* A rank: round number, then random bits. */
 #define RANDOM_BITS 24
 #define LAST_ROUND ((UINT64_C(1) << (64 - RANDOM_BITS)) - 2)
 
-static uint32_t capacity_for(uint32_t count)
+static uint64_t bits_of(double load)
 {
-    uint32_t capacity = 8;
+    uint64_t bits;
 
-    while (capacity < count)
-        capacity *= 2;
-    return capacity;
+    memcpy(&bits, &load, sizeof bits);
+    return bits;
 }
 
-/* The winner of two positions. Without branches: which one it is cannot be
- * foreseen. */
-static uint32_t winner(const struct lbr_load_order *order, uint32_t a,
-                       uint32_t b)
+/* Whether |a| wins against |b|. */
+static int beats(struct lbr_order_key a, struct lbr_order_key b)
 {
-    double load_a = order->load[a];
-    double load_b = order->load[b];
-    int first = (load_a < load_b) |
-                ((load_a == load_b) & (order->tie[a] < order->tie[b]));
+    return (a.load_bits < b.load_bits) |
+           ((a.load_bits == b.load_bits) & (a.tie < b.tie));
+}
 
-    return first ? a : b;
+/* The best so far, and who it is. */
+struct leader {
+    struct lbr_order_key key;
+    uint32_t position;
+};
+
+/* Lets |rival| challenge the leader. Who wins cannot be foreseen, so masks
+ * choose instead of branches. */
+static void challenge(struct leader *leader, const struct lbr_order_key *keys,
+                      uint32_t rival)
+{
+    struct lbr_order_key key = keys[rival];
+    uint64_t lost = 0 - (uint64_t)beats(key, leader->key);
+
+    leader->position ^= (leader->position ^ rival) & (uint32_t)lost;
+    leader->key.load_bits ^= (leader->key.load_bits ^ key.load_bits) & lost;
+    leader->key.tie ^= (leader->key.tie ^ key.tie) & lost;
 }
 
 static void play_all(struct lbr_load_order *order)
 {
+    uint32_t *tree = order->tree;
     uint32_t i;
 
+    if (!tree)
+        return;
     for (i = 0; i < order->capacity; i++)
-        order->tree[order->capacity + i] = i;
+        tree[order->capacity + i] = i;
     for (i = order->capacity - 1; i; i--)
-        order->tree[i] =
-            winner(order, order->tree[2 * i], order->tree[2 * i + 1]);
+        tree[i] = beats(order->keys[tree[2 * i]], order->keys[tree[2 * i + 1]])
+                      ? tree[2 * i]
+                      : tree[2 * i + 1];
 }
 
 /* Plays the matches from a changed leaf upward. Where another position won
@@ -46,24 +65,46 @@ static void play_all(struct lbr_load_order *order)
 static void play_up(struct lbr_load_order *order, uint32_t position)
 {
     uint32_t node = order->capacity + position;
-    uint32_t best = position;
+    struct leader leader = {order->keys[position], position};
 
+    if (!order->tree)
+        return;
     while (node > 1) {
-        best = winner(order, best, order->tree[node ^ 1]);
+        challenge(&leader, order->keys, order->tree[node ^ 1]);
         node /= 2;
-        if (order->tree[node] == best && best != position)
+        if (order->tree[node] == leader.position && leader.position != position)
             return;
-        order->tree[node] = best;
+        order->tree[node] = leader.position;
     }
+}
+
+uint32_t lbr_load_order_first(const struct lbr_load_order *order)
+{
+    struct leader leader;
+    uint32_t i;
+
+    if (order->tree)
+        return order->tree[1];
+    leader.key = order->keys[0];
+    leader.position = 0;
+    for (i = 1; i < order->count; i++)
+        challenge(&leader, order->keys, i);
+    return leader.position;
 }
 
 /* Places beyond the last position lose every match. */
 static void close_places(struct lbr_load_order *order, uint32_t from)
 {
     for (; from < order->capacity; from++) {
-        order->load[from] = (double)INFINITY;
-        order->tie[from] = UINT64_MAX;
+        order->keys[from].load_bits = bits_of((double)INFINITY);
+        order->keys[from].tie = UINT64_MAX;
     }
+}
+
+static size_t tree_size(const struct lbr_load_order *order)
+{
+    return order->capacity > LARGEST_WITHOUT_TREE ? (size_t)order->capacity * 2
+                                                  : 0;
 }
 
 int lbr_load_order_reserve(struct lbr_load_order *order,
@@ -73,19 +114,21 @@ int lbr_load_order_reserve(struct lbr_load_order *order,
 
     if (count <= order->capacity)
         return 1;
-    grown.capacity = capacity_for(count);
-    grown.load = lbr_memory_new(memory, grown.capacity, sizeof *grown.load);
-    grown.tie = lbr_memory_new(memory, grown.capacity, sizeof *grown.tie);
-    grown.tree =
-        lbr_memory_new(memory, (size_t)grown.capacity * 2, sizeof *grown.tree);
-    if (!grown.load || !grown.tie || !grown.tree) {
+    if (!grown.capacity)
+        grown.capacity = FIRST_CAPACITY;
+    while (grown.capacity < count)
+        grown.capacity *= 2;
+    grown.keys = lbr_memory_new(memory, grown.capacity, sizeof *grown.keys);
+    grown.tree = NULL;
+    if (tree_size(&grown))
+        grown.tree =
+            lbr_memory_new(memory, tree_size(&grown), sizeof *grown.tree);
+    if (!grown.keys || (tree_size(&grown) && !grown.tree)) {
         lbr_load_order_destroy(&grown, memory);
         return 0;
     }
-    if (order->count) {
-        memcpy(grown.load, order->load, order->count * sizeof *grown.load);
-        memcpy(grown.tie, order->tie, order->count * sizeof *grown.tie);
-    }
+    if (order->count)
+        memcpy(grown.keys, order->keys, order->count * sizeof *grown.keys);
     lbr_load_order_destroy(order, memory);
     *order = grown;
     close_places(order, order->count);
@@ -96,26 +139,22 @@ int lbr_load_order_reserve(struct lbr_load_order *order,
 void lbr_load_order_destroy(struct lbr_load_order *order,
                             struct lbr_memory *memory)
 {
-    size_t capacity = order->capacity;
-
-    lbr_memory_free(memory, order->load, capacity, sizeof *order->load);
-    lbr_memory_free(memory, order->tie, capacity, sizeof *order->tie);
-    lbr_memory_free(memory, order->tree, capacity * 2, sizeof *order->tree);
+    lbr_memory_free(memory, order->keys, order->capacity, sizeof *order->keys);
+    lbr_memory_free(memory, order->tree, tree_size(order), sizeof *order->tree);
 }
 
 static void draw_rank(struct lbr_load_order *order, uint32_t position,
-                      struct lbr_rng *rng)
+                      uint64_t round, struct lbr_rng *rng)
 {
-    order->tie[position] =
-        order->round << RANDOM_BITS | lbr_rng_next(rng) >> (32 - RANDOM_BITS);
+    order->keys[position].tie =
+        round << RANDOM_BITS | lbr_rng_next(rng) >> (32 - RANDOM_BITS);
 }
 
 void lbr_load_order_append(struct lbr_load_order *order, struct lbr_rng *rng)
 {
     uint32_t position = order->count++;
 
-    order->load[position] = (double)INFINITY;
-    draw_rank(order, position, rng);
+    draw_rank(order, position, order->round, rng);
     play_up(order, position);
 }
 
@@ -123,10 +162,8 @@ void lbr_load_order_delete(struct lbr_load_order *order, uint32_t position)
 {
     size_t moved = order->count - 1 - position;
 
-    memmove(order->load + position, order->load + position + 1,
-            moved * sizeof *order->load);
-    memmove(order->tie + position, order->tie + position + 1,
-            moved * sizeof *order->tie);
+    memmove(order->keys + position, order->keys + position + 1,
+            moved * sizeof *order->keys);
     order->count--;
     close_places(order, order->count);
     play_all(order);
@@ -135,9 +172,11 @@ void lbr_load_order_delete(struct lbr_load_order *order, uint32_t position)
 void lbr_load_order_set(struct lbr_load_order *order, uint32_t position,
                         double load)
 {
-    if (order->load[position] == load)
+    uint64_t bits = bits_of(load);
+
+    if (order->keys[position].load_bits == bits)
         return;
-    order->load[position] = load;
+    order->keys[position].load_bits = bits;
     play_up(order, position);
 }
 
@@ -149,29 +188,25 @@ static void restart_rounds(struct lbr_load_order *order)
 
     order->round = 0;
     for (i = 0; i < order->count; i++)
-        order->tie[i] &= keep;
+        order->keys[i].tie &= keep;
     play_all(order);
 }
 
-/* The round of a position is never behind the current one when it is redrawn:
- * one that was away joins the current round instead of catching up. */
+/* A position's round is never behind the current one when it is redrawn: one
+ * that was away joins the current round instead of catching up. */
 void lbr_load_order_used(struct lbr_load_order *order, uint32_t position,
                          struct lbr_rng *rng)
 {
-    uint64_t own = order->tie[position] >> RANDOM_BITS;
-    uint64_t current = order->round;
+    uint64_t own = order->keys[position].tie >> RANDOM_BITS;
 
-    if (own > current)
-        current = own;
-    order->round = current + 1;
-    draw_rank(order, position, rng);
-    order->round = current;
-    if (current >= LAST_ROUND)
+    if (own > order->round)
+        order->round = own;
+    draw_rank(order, position, order->round + 1, rng);
+    if (order->round >= LAST_ROUND)
         restart_rounds(order);
 }
 
-size_t lbr_load_order_estimate(uint32_t count)
+size_t lbr_load_order_estimate(void)
 {
-    return (size_t)capacity_for(count) *
-           (sizeof(double) + sizeof(uint64_t) + 2 * sizeof(uint32_t));
+    return sizeof(struct lbr_order_key) + 2 * sizeof(uint32_t);
 }

@@ -4,23 +4,31 @@
  *     tree[1]            winner of all
  *     tree[2] tree[3]    winners of the halves
  *     …
- *     leaf i  =  capacity + i,  key (load[i], tie[i])
+ *     leaf i  =  capacity + i,  key[i] = (load, tie)
  *
- * A change costs one match a level. Positions that may not win have load
- * +infinity, as have places that are not in use. Ties are decided by `tie`, a
- * rank that a position redraws each time it is used: a round number above
- * random bits. So among equals each is used once, in random order, before any
- * is used again. */
+ * A change costs one match a level. Up to 16 positions there is no tree: to
+ * look at every key when asked is cheaper than to keep it.
+ *
+ * Positions that may not win have load +infinity, as have places that are not
+ * in use. Ties are decided by `tie`, a rank that a position redraws each time
+ * it is used: a round number above random bits. So among equals each is used
+ * once, in random order, before any is used again. */
 #ifndef LBR_MODELS_LOAD_ORDER_H
 #define LBR_MODELS_LOAD_ORDER_H
 
 #include "base/memory.h"
 #include "base/rng.h"
 
+/* Ordered by load, then tie. A load that is not negative has the same order as
+ * its bits, and whole numbers compare faster. */
+struct lbr_order_key {
+    uint64_t load_bits;
+    uint64_t tie;
+};
+
 struct lbr_load_order {
-    double *load;
-    uint64_t *tie;
-    uint32_t *tree;    /* 2 * capacity positions; NULL while not kept */
+    struct lbr_order_key *keys;
+    uint32_t *tree;    /* 2 * capacity positions; NULL: no tree */
     uint32_t capacity; /* a power of two, 0: none */
     uint32_t count;
     uint64_t round;
@@ -49,16 +57,13 @@ void lbr_load_order_used(struct lbr_load_order *order, uint32_t position,
                          struct lbr_rng *rng);
 
 /* The position of lowest load; some position of one may win. */
-static inline uint32_t lbr_load_order_first(const struct lbr_load_order *order)
-{
-    return order->tree[1];
-}
+uint32_t lbr_load_order_first(const struct lbr_load_order *order);
 
 /* Whether position |a| goes before |b| when both have the same load. */
 static inline int lbr_load_order_tie(const struct lbr_load_order *order,
                                      uint32_t a, uint32_t b)
 {
-    return order->tie[a] < order->tie[b];
+    return order->keys[a].tie < order->keys[b].tie;
 }
 
 /* The least-busy window: everybody but those whose load exceeds the lowest by
@@ -68,7 +73,7 @@ static inline int lbr_load_in_window(double load, double lowest)
     return load <= lowest + 2.0 || load <= lowest * 1.5;
 }
 
-/* Memory of an order with |count| positions. */
-size_t lbr_load_order_estimate(uint32_t count);
+/* Upper bound of the memory for each place. */
+size_t lbr_load_order_estimate(void);
 
 #endif
