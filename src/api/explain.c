@@ -125,11 +125,10 @@ static int check_rows(struct rows *rows, lbroute_candidate *candidates,
     rows->capacity = capacity;
     rows->count = 0;
     rows->size = 0;
-    if (!capacity)
-        return 1;
-    if (!lbr_abi_valid(candidates))
+    if (!lbr_abi_rows_valid(candidates, capacity))
         return 0;
-    rows->size = lbr_abi_size(candidates);
+    if (capacity)
+        rows->size = lbr_abi_size(candidates);
     return 1;
 }
 
@@ -147,7 +146,6 @@ int lbroute_explain(lbroute_router *router, const lbroute_request *request,
     if (!router || !lbr_abi_valid(out) ||
         !check_rows(&rows, candidates, capacity))
         return LBROUTE_ERR_INVALID;
-    lbr_decision_clear(&decision);
     result = lbr_request_read(router, request, &copy, &ask);
     if (!result && ask.key_source.length && !ask.ring_key_known)
         lbr_request_hash_key(&ask);
@@ -156,6 +154,8 @@ int lbroute_explain(lbroute_router *router, const lbroute_request *request,
         result = lbr_router_leave(
             router, explain_now(router, &ask, now, &decision, &rows));
     }
+    if (!lbr_decision_made(result))
+        return result;
     (void)lbr_abi_write(out, &decision, sizeof decision);
     if (count)
         *count = rows.count;

@@ -66,11 +66,10 @@ int lbroute_pick(lbroute_router *router, const lbroute_request *request,
     /* An older caller's struct cannot take it all. */
     if (lbr_abi_size(out) < sizeof whole)
         decision = &whole;
-    lbr_decision_clear(decision);
     result = lbr_request_read(router, request, &copy, &ask);
     if (!result)
         result = pick_for(router, &ask, now, decision);
-    if (decision == &whole)
+    if (decision == &whole && lbr_decision_made(result))
         (void)lbr_abi_write(out, &whole, sizeof whole);
     return result;
 }

@@ -69,6 +69,7 @@ int lbroute_pool_add(lbroute_router *router, const lbroute_pool_options *in,
 static int change_strategy(struct lbroute_router *router, struct lbr_pool *pool,
                            const struct lbr_strategy *strategy)
 {
+    struct lbr_rng rng = router->rng;
     int result = LBROUTE_OK;
     unsigned keep;
     struct lbr_group *group;
@@ -80,8 +81,10 @@ static int change_strategy(struct lbroute_router *router, struct lbr_pool *pool,
     keep = result ? pool->uses : strategy->uses;
     for (group = pool->groups; group; group = group->next)
         lbr_group_keep_only(group, &router->memory, keep);
-    if (result)
+    if (result) {
+        router->rng = rng;
         return result;
+    }
     pool->strategy = strategy;
     pool->uses = strategy->uses;
     return LBROUTE_OK;

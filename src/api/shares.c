@@ -122,7 +122,7 @@ int lbroute_pool_shares(lbroute_router *router, lbroute_pool handle,
     const struct lbr_pool *pool;
     size_t listed;
 
-    if (!router || (capacity && !lbr_abi_valid(shares)))
+    if (!router || !lbr_abi_rows_valid(shares, capacity))
         return LBROUTE_ERR_INVALID;
     lbr_router_enter(router);
     pool = lbr_router_pool(router, handle);

@@ -101,6 +101,14 @@ static void note_service(struct lbroute_router *router,
         target->ramp_since = router->clock;
 }
 
+static void clamp_turns(struct lbr_target *target)
+{
+    if (target->by_pool.group)
+        lbr_group_clamp_turns(target->by_pool.group);
+    if (target->by_model.group)
+        lbr_group_clamp_turns(target->by_model.group);
+}
+
 static int change_weight(struct lbroute_router *router,
                          struct lbr_target *target, double weight)
 {
@@ -114,6 +122,7 @@ static int change_weight(struct lbroute_router *router,
     target->weight = weight;
     note_service(router, target, was_drained);
     lbr_target_changed(target);
+    clamp_turns(target);
     return LBROUTE_OK;
 }
 

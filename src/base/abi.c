@@ -2,27 +2,6 @@
 #include "base/abi.h"
 
 #include <lbroute/lbroute.h>
-#include <string.h>
-
-size_t lbr_abi_size(const void *object)
-{
-    size_t size;
-
-    memcpy(&size, object, sizeof size);
-    return size;
-}
-
-/* Sizes that compilers give are multiples of the word; anything else would
- * cut a field in two. */
-int lbr_abi_valid(const void *object)
-{
-    size_t size;
-
-    if (!object)
-        return 0;
-    size = lbr_abi_size(object);
-    return size >= sizeof(size_t) && size % sizeof(size_t) == 0;
-}
 
 void lbr_abi_init(void *out, size_t size, const void *defaults, size_t known)
 {
@@ -61,4 +40,19 @@ int lbr_abi_write(void *out, const void *result, size_t known)
     memcpy((unsigned char *)out + sizeof size,
            (const unsigned char *)result + sizeof size, size - sizeof size);
     return LBROUTE_OK;
+}
+
+int lbr_abi_rows_valid(const void *first, size_t count)
+{
+    const unsigned char *row = first;
+    size_t i;
+
+    if (count && !lbr_abi_valid(first))
+        return 0;
+    for (i = 1; i < count; i++) {
+        row += lbr_abi_size(first);
+        if (lbr_abi_size(row) != lbr_abi_size(first))
+            return 0;
+    }
+    return 1;
 }

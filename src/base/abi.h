@@ -5,6 +5,7 @@
 #define LBR_BASE_ABI_H
 
 #include <stddef.h>
+#include <string.h>
 
 /* Copies a default struct of |known| bytes into the first |size| bytes of the
  * caller's, zeroes what is beyond, and sets its size field. */
@@ -18,10 +19,24 @@ int lbr_abi_read(void *copy, size_t known, const void *in);
  * struct states; the size field itself is kept. Returns 0 or an error. */
 int lbr_abi_write(void *out, const void *result, size_t known);
 
-/* Whether a caller's struct states a usable size. */
-int lbr_abi_valid(const void *object);
-
 /* The size that a caller's struct states. */
-size_t lbr_abi_size(const void *object);
+static inline size_t lbr_abi_size(const void *object)
+{
+    size_t size;
+
+    memcpy(&size, object, sizeof size);
+    return size;
+}
+
+/* Whether a caller's struct states a usable size: sizes that compilers give are
+ * multiples of the word; anything else would cut a field in two. */
+static inline int lbr_abi_valid(const void *object)
+{
+    return object && lbr_abi_size(object) >= sizeof(size_t) &&
+           lbr_abi_size(object) % sizeof(size_t) == 0;
+}
+
+/* Whether |count| structs in a row all state the same usable size. */
+int lbr_abi_rows_valid(const void *first, size_t count);
 
 #endif

@@ -181,9 +181,9 @@ struct lbr_turn *lbr_schedule_peek(const struct lbr_schedule *schedule,
     return best ? LBR_OWNER(best, struct lbr_turn, node) : NULL;
 }
 
-/* Takes the top out and puts it back where its new value belongs. */
-static void charge_top(struct lbr_weight_class *own, struct lbr_turn *turn,
-                       struct lbr_wide amount)
+/* Takes a turn out and puts it back where its new value belongs. */
+static void charge(struct lbr_weight_class *own, struct lbr_turn *turn,
+                   struct lbr_wide amount)
 {
     lbr_heap_remove(&own->top, &turn->node);
     turn->node.value = lbr_wide_sub(turn->node.value, amount);
@@ -199,7 +199,7 @@ void lbr_schedule_serve(struct lbr_schedule *schedule, struct lbr_turn *turn)
 
         each->gained = lbr_wide_add(each->gained, each->weight);
     }
-    charge_top(class_of(schedule, turn), turn, schedule->total);
+    charge(class_of(schedule, turn), turn, schedule->total);
 }
 
 struct lbr_wide lbr_schedule_bid(const struct lbr_schedule *schedule,
@@ -215,7 +215,7 @@ void lbr_schedule_pay(struct lbr_schedule *schedule, struct lbr_turn *turn,
                       struct lbr_wide total)
 {
     if (turn->active)
-        charge_top(class_of(schedule, turn), turn, total);
+        charge(class_of(schedule, turn), turn, total);
     else
         turn->node.value = lbr_wide_sub(turn->node.value, total);
 }
@@ -227,4 +227,18 @@ void lbr_schedule_gain(struct lbr_schedule *schedule, struct lbr_turn *turn)
     lbr_schedule_pay(
         schedule, turn,
         lbr_wide_sub(nothing, lbr_schedule_weight_of(schedule, turn)));
+}
+
+void lbr_schedule_clamp(struct lbr_schedule *schedule, struct lbr_turn *turn,
+                        struct lbr_wide total)
+{
+    struct lbr_wide nothing = {0, 0};
+    struct lbr_wide lowest = lbr_wide_sub(nothing, total);
+    struct lbr_wide sum = lbr_wide_sub(lbr_schedule_bid(schedule, turn),
+                                       lbr_schedule_weight_of(schedule, turn));
+
+    if (lbr_wide_less(total, sum))
+        lbr_schedule_pay(schedule, turn, lbr_wide_sub(sum, total));
+    else if (lbr_wide_less(sum, lowest))
+        lbr_schedule_pay(schedule, turn, lbr_wide_sub(sum, lowest));
 }

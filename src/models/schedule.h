@@ -89,6 +89,12 @@ void lbr_schedule_gain(struct lbr_schedule *schedule, struct lbr_turn *turn);
 void lbr_schedule_pay(struct lbr_schedule *schedule, struct lbr_turn *turn,
                       struct lbr_wide total);
 
+/* Brings a turn's sum within |total| of zero. While weights stay, sums never
+ * leave that range; when the total shrinks, credit or debt of its former size
+ * would serve or starve one turn for as long. */
+void lbr_schedule_clamp(struct lbr_schedule *schedule, struct lbr_turn *turn,
+                        struct lbr_wide total);
+
 static inline struct lbr_wide lbr_schedule_weight_of(
     const struct lbr_schedule *schedule, const struct lbr_turn *turn)
 {

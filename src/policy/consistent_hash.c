@@ -76,11 +76,12 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
     choice->commit = NULL;
 }
 
-const struct lbr_strategy lbr_strategy_consistent_hash = {"consistent_hash",
-                                                          LBR_USES_RING |
-                                                              LBR_USES_ORDER,
-                                                          LBR_PROMISE_NONE,
-                                                          1,
-                                                          0,
-                                                          choose,
-                                                          NULL};
+const struct lbr_strategy lbr_strategy_consistent_hash = {
+    "consistent_hash",
+    LBR_USES_RING | LBR_USES_ORDER,
+    LBR_PROMISE_NONE,
+    LBROUTE_RULE_CONSISTENT_HASH,
+    1,
+    0,
+    choose,
+    NULL};

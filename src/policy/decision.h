@@ -5,8 +5,12 @@
 
 #include "policy/pick.h"
 
-/* Makes |decision| say "nothing decided". */
-void lbr_decision_clear(lbroute_decision *decision);
+/* Whether a result comes with a decision: a choice or a rejection. */
+static inline int lbr_decision_made(int result)
+{
+    return result == LBROUTE_OK || result == LBROUTE_ERR_NO_TARGET ||
+           result == LBROUTE_ERR_SATURATED;
+}
 
 /* Writes down a choice, before it is committed. */
 void lbr_decision_accept(lbroute_decision *decision,

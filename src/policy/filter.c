@@ -166,8 +166,6 @@ static void fill_mask(struct lbr_pick *pick)
 
 void lbr_filter_apply(struct lbr_pick *pick)
 {
-    if (!pick->group)
-        return;
     if (request_matters(pick)) {
         fill_mask(pick);
         return;
@@ -182,7 +180,7 @@ static int benching_is_all(const struct lbr_pick *pick)
     uint32_t suitable = 0;
     uint32_t i;
 
-    for (i = 0; pick->group && i < pick->group->count; i++) {
+    for (i = 0; i < pick->group->count; i++) {
         const struct lbr_target *target = pick->group->members[i];
 
         if (unsuitable(pick, target))

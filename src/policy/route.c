@@ -37,14 +37,33 @@ static int lacks_key(const struct lbr_pick *pick)
 static int find_eligible(struct lbr_pick *pick)
 {
     pick->group = pick->scope.group;
+    lbr_filter_exclude(pick);
     if (!pick->group)
         return 0;
     lbr_group_ensure(pick->group, pick->now);
-    lbr_filter_exclude(pick);
     lbr_filter_apply(pick);
     if (!pick->eligible)
         lbr_filter_ignore_benching(pick);
     return pick->eligible > 0;
+}
+
+/* Field by field: the compiler would clear so large a struct by a slow string
+ * instruction. */
+static void start(struct lbr_pick *pick, struct lbroute_router *router,
+                  const struct lbr_ask *ask, uint64_t now)
+{
+    pick->router = router;
+    pick->ask = ask;
+    pick->group = NULL;
+    pick->now = now;
+    pick->rng = router->rng;
+    pick->mask = NULL;
+    pick->eligible = 0;
+    pick->filtered = 0;
+    pick->exclusion = 0;
+    pick->bench_ignored = 0;
+    pick->pin_key = 0;
+    pick->session = NULL;
 }
 
 int lbr_route(struct lbroute_router *router, const struct lbr_ask *ask,
@@ -52,11 +71,7 @@ int lbr_route(struct lbroute_router *router, const struct lbr_ask *ask,
 {
     int result;
 
-    memset(pick, 0, sizeof *pick);
-    pick->router = router;
-    pick->ask = ask;
-    pick->now = now;
-    pick->rng = router->rng;
+    start(pick, router, ask, now);
     result = lbr_scope_resolve(router, ask->request, &pick->scope);
     if (result)
         return result;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* weighted: smooth weighted round-robin. Members that may not be chosen this
- * time gain nothing and keep their sums. */
+ * time gain nothing and keep their sums. round_robin is the same with equal
+ * weights. */
 #include "policy/strategy.h"
 
 #include "containers/bits.h"
@@ -58,7 +59,7 @@ static struct lbr_turn *best_of_mask(const struct lbr_pick *pick,
     return best;
 }
 
-static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
+void lbr_schedule_choose(struct lbr_pick *pick, struct lbr_choice *choice)
 {
     struct lbr_wide bid = {0, 0};
 
@@ -73,15 +74,21 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
         choice->position = member->position;
         choice->commit = commit_all;
     }
-    choice->rule = LBROUTE_RULE_WEIGHTED;
+    choice->rule = pick->scope.strategy->rule;
     choice->score = lbr_schedule_score(bid);
 }
 
-static double score(const struct lbr_pick *pick, uint32_t position)
+double lbr_score_turn(const struct lbr_pick *pick, uint32_t position)
 {
     return lbr_schedule_score(
         lbr_schedule_bid(&pick->group->schedule, turn_at(pick, position)));
 }
 
-const struct lbr_strategy lbr_strategy_weighted = {
-    "weighted", LBR_USES_SCHEDULE, LBR_PROMISE_BY_WEIGHT, 0, 0, choose, score};
+const struct lbr_strategy lbr_strategy_weighted = {"weighted",
+                                                   LBR_USES_SCHEDULE,
+                                                   LBR_PROMISE_BY_WEIGHT,
+                                                   LBROUTE_RULE_WEIGHTED,
+                                                   0,
+                                                   0,
+                                                   lbr_schedule_choose,
+                                                   lbr_score_turn};

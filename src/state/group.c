@@ -121,6 +121,30 @@ static uint32_t owner_of(const struct lbr_target *target)
     return lbr_slab_index(target->slot.handle);
 }
 
+/* What a member's weight counts in the schedule. */
+static double turn_weight(const struct lbr_group *group,
+                          const struct lbr_target *target)
+{
+    return group->uses & LBR_USES_EQUALS ? 1.0 : target->weight_now;
+}
+
+void lbr_group_clamp_turns(struct lbr_group *group)
+{
+    struct lbr_wide total = {0, 0};
+    uint32_t i;
+
+    if (!(group->uses & LBR_USES_SCHEDULE))
+        return;
+    for (i = 0; i < group->count; i++)
+        total = lbr_wide_add(
+            total, lbr_schedule_weight(group->uses & LBR_USES_EQUALS
+                                           ? 1.0
+                                           : group->members[i]->weight));
+    for (i = 0; i < group->count; i++)
+        lbr_schedule_clamp(&group->schedule, &lbr_group_member(group, i)->turn,
+                           total);
+}
+
 int lbr_group_admit(struct lbr_group *group, struct lbr_memory *memory,
                     const struct lbr_target *target)
 {
@@ -151,7 +175,7 @@ void lbr_group_join(struct lbr_group *group, struct lbr_rng *rng,
         lbr_load_order_append(&group->order, rng);
     if (group->uses & LBR_USES_SCHEDULE)
         lbr_schedule_add(&group->schedule, &member->turn, target->arrival,
-                         target->weight);
+                         turn_weight(group, target));
     lbr_bits_clear(group->usable, group->count);
     group->members[group->count] = target;
     member->position = group->count++;
@@ -173,7 +197,6 @@ void lbr_group_leave(struct lbr_group *group, struct lbr_target *target)
         lbr_load_order_delete(&group->order, position);
     if (group->uses & LBR_USES_SCHEDULE)
         lbr_schedule_remove(&group->schedule, &member->turn);
-    lbr_rotation_removed(&group->rotation, position);
     lbr_bits_delete(group->usable, group->count, position);
     for (i = position + 1; i < group->count; i++) {
         lbr_group_member(group, i)->position = i - 1;
@@ -182,6 +205,7 @@ void lbr_group_leave(struct lbr_group *group, struct lbr_target *target)
     group->count--;
     group->stale = 1;
     member->group = NULL;
+    lbr_group_clamp_turns(group);
 }
 
 static void reset_ring(const struct lbr_group *group, struct lbr_ring *ring)
@@ -279,7 +303,7 @@ static void start_schedule(struct lbr_group *group)
         struct lbr_turn *turn = &lbr_group_member(group, i)->turn;
 
         lbr_schedule_add(&group->schedule, turn, group->members[i]->arrival,
-                         group->members[i]->weight);
+                         turn_weight(group, group->members[i]));
         lbr_schedule_set_active(&group->schedule, turn,
                                 lbr_bits_has(group->usable, i));
     }
@@ -288,7 +312,7 @@ static void start_schedule(struct lbr_group *group)
 int lbr_group_extend(struct lbr_group *group, struct lbr_memory *memory,
                      struct lbr_rng *rng, unsigned uses)
 {
-    unsigned added = uses & ~group->uses;
+    unsigned added = uses & ~group->uses & ~(unsigned)LBR_USES_EQUALS;
 
     if (!reserve(group, memory, group->count, added))
         return 0;
@@ -303,10 +327,22 @@ int lbr_group_extend(struct lbr_group *group, struct lbr_memory *memory,
     return 1;
 }
 
+/* Sums of one kind of weights mean nothing for another. */
+static void restart_schedule(struct lbr_group *group)
+{
+    uint32_t i;
+
+    for (i = 0; i < group->count; i++)
+        lbr_schedule_remove(&group->schedule,
+                            &lbr_group_member(group, i)->turn);
+    start_schedule(group);
+}
+
 void lbr_group_keep_only(struct lbr_group *group, struct lbr_memory *memory,
                          unsigned uses)
 {
     unsigned dropped = group->uses & ~uses;
+    unsigned other_weights = (group->uses ^ uses) & LBR_USES_EQUALS;
 
     if (dropped & LBR_USES_RING) {
         lbr_ring_destroy(&group->ring);
@@ -320,7 +356,10 @@ void lbr_group_keep_only(struct lbr_group *group, struct lbr_memory *memory,
         lbr_schedule_destroy(&group->schedule, memory);
         memset(&group->schedule, 0, sizeof group->schedule);
     }
-    group->uses &= uses;
+    group->uses = uses;
+    group->stale = 1;
+    if (other_weights && uses & LBR_USES_SCHEDULE)
+        restart_schedule(group);
 }
 
 /* Shows picks whether a member may be used, and how busy it is. */
@@ -430,7 +469,7 @@ void lbr_group_renew(struct lbr_group *group, uint64_t now)
             renew_load(group, target, now);
         if (group->uses & LBR_USES_SCHEDULE)
             lbr_schedule_reweigh(&group->schedule, &member->turn,
-                                 target->weight_now);
+                                 turn_weight(group, target));
         show(target, member);
     }
     group->renewed_at = now;
@@ -457,7 +496,7 @@ size_t lbr_groups_estimate(size_t targets)
     size_t places = 12 * groups + 6 * targets;
     size_t per_place = sizeof(struct lbr_target *) + sizeof(uint64_t) +
                        sizeof(struct lbr_weight_class) + sizeof(uint32_t) +
-                       lbr_load_order_estimate(8) / 8;
+                       lbr_load_order_estimate();
 
     return groups * (sizeof(struct lbr_group) + LBROUTE_NAME_MAX +
                      4 * sizeof(uint64_t)) +

@@ -10,14 +10,14 @@
 
 #include "models/load_order.h"
 #include "models/ring.h"
-#include "models/rotation.h"
 #include "state/target.h"
 
 /* What a group keeps, besides members and usable bits. */
 enum {
     LBR_USES_ORDER = 1,    /* load order */
     LBR_USES_SCHEDULE = 2, /* smooth weighted round-robin */
-    LBR_USES_RING = 4      /* hash ring */
+    LBR_USES_RING = 4,     /* hash ring */
+    LBR_USES_EQUALS = 8    /* with the schedule: every weight counts as 1 */
 };
 
 struct lbr_group {
@@ -45,7 +45,6 @@ struct lbr_group {
     struct lbr_ring ring;
     struct lbr_ring spare_ring; /* between preparing and adopting */
     int weighted_points;        /* ring points follow weights */
-    struct lbr_rotation rotation;
     uint64_t share_bucket, share_from, share_until; /* current bucket */
     struct lbr_text tier;                           /* own allocation */
 };
@@ -91,6 +90,10 @@ void lbr_group_drop_spare(struct lbr_group *group);
  * then nothing changed. */
 int lbr_group_place(struct lbr_group *group, struct lbr_member *member,
                     double weight);
+
+/* Call after the configured weights of the members have shrunk: nobody keeps
+ * more credit or debt in the schedule than one round of the new weights. */
+void lbr_group_clamp_turns(struct lbr_group *group);
 
 /* Brings what depends on time to |now|. */
 void lbr_group_renew(struct lbr_group *group, uint64_t now);

@@ -4,41 +4,51 @@
 #include "base/abi.h"
 #include "base/clock.h"
 
+#include <math.h>
 #include <string.h>
 
 #define DAY 86400.0
-#define PARAM(n, text, def, min, max)                                          \
+
+/* A parameter, and whether it takes whole numbers only. */
+struct row {
+    lbroute_param_info info;
+    int whole;
+};
+
+#define REAL(n, text, def, min, max)                                           \
     {                                                                          \
-        sizeof(lbroute_param_info), n, text, def, min, max                     \
+        {sizeof(lbroute_param_info), n, text, def, min, max}, 0                \
+    }
+#define WHOLE(n, text, def, min, max)                                          \
+    {                                                                          \
+        {sizeof(lbroute_param_info), n, text, def, min, max}, 1                \
     }
 
-/* Integers and switches have whole numbers as bounds and are rounded down. */
-static const lbroute_param_info table[LBR_PARAM_COUNT] = {
-    PARAM("consistent_hash.bounded",
+static const struct row table[LBR_PARAM_COUNT] = {
+    WHOLE("consistent_hash.bounded",
           "1: a target above its bound passes the key on", 0, 0, 1),
-    PARAM("consistent_hash.load_bound",
-          "bound on a target's load, as a multiple of its fair share", 1.25, 1,
-          100),
-    PARAM("consistent_hash.weighted_points",
+    REAL("consistent_hash.load_bound",
+         "bound on a target's load, as a multiple of its fair share", 1.25, 1,
+         100),
+    WHOLE("consistent_hash.weighted_points",
           "1: 100 ring points for each 1.0 of weight, not for each target", 0,
           0, 1),
-    PARAM("health.bench_after",
+    WHOLE("health.bench_after",
           "failures in a row that bench a target, 0: never", 5, 0, 1000000),
-    PARAM("health.bench_time",
-          "seconds of the first bench, doubled for each further one, 0: never",
-          30, 0, 365 * DAY),
-    PARAM("health.bench_max", "seconds of the longest bench", 300, 0,
-          365 * DAY),
-    PARAM("health.slow_start",
-          "seconds in which a new or restored target gains its full weight", 0,
-          0, 365 * DAY),
-    PARAM("load.signal_ttl",
-          "seconds a reported load counts in full; then it fades in as many",
-          10, 0.001, 365 * DAY),
-    PARAM("session.ttl", "seconds without a pick that end a session's pin", 300,
-          0.001, 365 * DAY),
-    PARAM("shares.window", "seconds over which traffic shares are measured", 60,
-          0.012, 365 * DAY),
+    REAL("health.bench_time",
+         "seconds of the first bench, doubled for each further one, 0: never",
+         30, 0, 365 * DAY),
+    REAL("health.bench_max", "seconds of the longest bench", 300, 0, 365 * DAY),
+    REAL("health.slow_start",
+         "seconds in which a new or restored target gains its full weight", 0,
+         0, 365 * DAY),
+    REAL("load.signal_ttl",
+         "seconds a reported load counts in full; then it fades in as many", 10,
+         0.001, 365 * DAY),
+    REAL("session.ttl", "seconds without a pick that end a session's pin", 300,
+         0.001, 365 * DAY),
+    REAL("shares.window", "seconds over which traffic shares are measured", 60,
+         0.012, 365 * DAY),
 };
 
 static void convert(struct lbr_params *params)
@@ -67,7 +77,7 @@ void lbr_params_init(struct lbr_params *params)
     int i;
 
     for (i = 0; i < LBR_PARAM_COUNT; i++)
-        params->value[i] = table[i].default_value;
+        params->value[i] = table[i].info.default_value;
     convert(params);
 }
 
@@ -75,7 +85,7 @@ enum lbr_param lbr_param_find(const char *name)
 {
     int i = 0;
 
-    while (i < LBR_PARAM_COUNT && strcmp(table[i].name, name) != 0)
+    while (i < LBR_PARAM_COUNT && strcmp(table[i].info.name, name) != 0)
         i++;
     return (enum lbr_param)i;
 }
@@ -83,7 +93,11 @@ enum lbr_param lbr_param_find(const char *name)
 int lbr_params_set(struct lbr_params *params, enum lbr_param param,
                    double value)
 {
-    if (!(value >= table[param].minimum && value <= table[param].maximum))
+    const struct row *row = &table[param];
+
+    if (!(value >= row->info.minimum && value <= row->info.maximum))
+        return 0;
+    if (row->whole && value != floor(value))
         return 0;
     params->value[param] = value;
     convert(params);
@@ -103,5 +117,5 @@ int lbroute_param_get_info(size_t index, lbroute_param_info *info)
         return LBROUTE_ERR_INVALID;
     if (index >= LBR_PARAM_COUNT)
         return LBROUTE_ERR_NOT_FOUND;
-    return lbr_abi_write(info, &table[index], sizeof table[index]);
+    return lbr_abi_write(info, &table[index].info, sizeof table[index].info);
 }

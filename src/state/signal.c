@@ -15,7 +15,7 @@ void lbr_signals_init(struct lbr_signals *signals)
 
     memset(signals, 0, sizeof *signals);
     for (i = 0; i < LBROUTE_GAUGE_COUNT; i++)
-        signals->gauge[i] = NAN;
+        signals->gauge[i] = (double)NAN;
 }
 
 int lbr_signals_acceptable(int gauge, double value)
