@@ -90,7 +90,7 @@ int lbroute_router_estimate(const lbroute_router_options *in, size_t *bytes)
                                options.max_targets + 1) +
              lbr_map_estimate(options.max_pools) +
              2 * lbr_map_estimate(options.max_targets + 1) +
-             LBROUTE_NAME_MAX * ((size_t)options.max_pools + 4 * targets) +
+             LBR_TEXT_LONGEST * ((size_t)options.max_pools + 4 * targets) +
              lbr_groups_estimate(targets) +
              lbr_tickets_estimate(options.max_tickets) +
              lbr_sessions_estimate(options.max_sessions);
@@ -162,8 +162,9 @@ int lbroute_router_create(const lbroute_router_options *in,
     lbr_rng_init(&router->rng, options.seed);
     set_keys(router, &options);
     set_tables(router, &options);
-    lbr_text_export(router->header_prefix,
-                    lbr_text(options.header_prefix, options.header_prefix_len));
+    if (options.header_prefix_len)
+        memcpy(router->header_prefix, options.header_prefix,
+               options.header_prefix_len);
     *out = router;
     return LBROUTE_OK;
 }

@@ -43,7 +43,7 @@ static void add_up(const struct lbr_pool *pool, struct totals *totals)
 
 static int recent(const struct totals *totals, uint64_t at)
 {
-    return at && lbr_time_since(totals->now, at) < totals->window;
+    return at != LBR_NEVER && lbr_time_since(totals->now, at) < totals->window;
 }
 
 static uint32_t causes_of(const struct lbr_target *target,

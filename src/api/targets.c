@@ -101,14 +101,6 @@ static void note_service(struct lbroute_router *router,
         target->ramp_since = router->clock;
 }
 
-static void clamp_turns(struct lbr_target *target)
-{
-    if (target->by_pool.group)
-        lbr_group_clamp_turns(target->by_pool.group);
-    if (target->by_model.group)
-        lbr_group_clamp_turns(target->by_model.group);
-}
-
 static int change_weight(struct lbroute_router *router,
                          struct lbr_target *target, double weight)
 {
@@ -122,8 +114,18 @@ static int change_weight(struct lbroute_router *router,
     target->weight = weight;
     note_service(router, target, was_drained);
     lbr_target_changed(target);
-    clamp_turns(target);
     return LBROUTE_OK;
+}
+
+/* After a change that succeeded as a whole. */
+static void note_weight(struct lbr_target *target, double before)
+{
+    if (target->weight >= before)
+        return;
+    if (target->by_pool.group)
+        lbr_group_clamp_turns(target->by_pool.group);
+    if (target->by_model.group)
+        lbr_group_clamp_turns(target->by_model.group);
 }
 
 static void set_limits(struct lbr_target *target,
@@ -207,9 +209,11 @@ static int update_target(struct lbroute_router *router,
             target->drained_at = drained_at;
         }
     }
-    if (!result)
-        set_limits(target, options);
-    return result;
+    if (result)
+        return result;
+    set_limits(target, options);
+    note_weight(target, weight);
+    return LBROUTE_OK;
 }
 
 int lbroute_target_update(lbroute_router *router, lbroute_target handle,
@@ -232,6 +236,17 @@ int lbroute_target_update(lbroute_router *router, lbroute_target handle,
     return lbr_router_leave(router, result);
 }
 
+static int set_weight(struct lbroute_router *router, struct lbr_target *target,
+                      double weight)
+{
+    double before = target->weight;
+    int result = change_weight(router, target, weight);
+
+    if (!result)
+        note_weight(target, before);
+    return result;
+}
+
 int lbroute_target_set_weight(lbroute_router *router, lbroute_target handle,
                               double weight, uint64_t now)
 {
@@ -246,7 +261,7 @@ int lbroute_target_set_weight(lbroute_router *router, lbroute_target handle,
     lbr_router_advance(router, now);
     target = lbr_router_target(router, handle);
     result =
-        target ? change_weight(router, target, weight) : LBROUTE_ERR_NOT_FOUND;
+        target ? set_weight(router, target, weight) : LBROUTE_ERR_NOT_FOUND;
     return lbr_router_leave(router, result);
 }
 
@@ -407,7 +422,7 @@ int lbroute_set_gauge(lbroute_router *router, lbroute_target handle, int gauge,
     target = lbr_router_target(router, handle);
     if (target) {
         lbr_signals_set(&target->signals, gauge, value, target->in_flight,
-                        router->clock);
+                        router->clock, target->pool->params.signal_ttl);
         lbr_target_changed(target);
     }
     return lbr_router_leave(router,

@@ -47,29 +47,26 @@ int lbr_text_is_token(struct lbr_text text)
     return 1;
 }
 
-void lbr_text_export(char *buffer, struct lbr_text text)
+/* The bytes of a copy: the text, a terminator, padding. */
+static size_t padded(size_t length)
 {
-    if (text.length)
-        memcpy(buffer, text.bytes, text.length);
-    buffer[text.length] = '\0';
+    return (length / LBR_TEXT_STEP + 1) * LBR_TEXT_STEP;
 }
 
 int lbr_text_copy(struct lbr_memory *memory, struct lbr_text text,
                   struct lbr_text *copy)
 {
-    char *bytes = NULL;
+    char *bytes = lbr_memory_new(memory, padded(text.length), 1);
 
-    if (text.length) {
-        bytes = lbr_memory_new(memory, text.length, 1);
-        if (!bytes)
-            return 0;
+    if (!bytes)
+        return 0;
+    if (text.length)
         memcpy(bytes, text.bytes, text.length);
-    }
     *copy = lbr_text(bytes, text.length);
     return 1;
 }
 
 void lbr_text_free(struct lbr_memory *memory, struct lbr_text copy)
 {
-    lbr_memory_free(memory, (void *)copy.bytes, copy.length, 1);
+    lbr_memory_free(memory, (void *)copy.bytes, padded(copy.length), 1);
 }

@@ -44,13 +44,26 @@ int lbr_text_is_name(struct lbr_text text, int may_be_empty);
  * empty. */
 int lbr_text_is_token(struct lbr_text text);
 
-/* Copies a name into a buffer of LBROUTE_NAME_MAX + 1 bytes, terminated. */
-void lbr_text_export(char *buffer, struct lbr_text text);
-
-/* Makes |copy| a copy of |text|; an empty text takes no memory. Returns 0
- * without memory. lbr_text_free() frees it. */
+/* Makes |copy| a copy of |text|, padded with zeros to whole steps of
+ * LBR_TEXT_STEP bytes, at least one. Returns 0 without memory.
+ * lbr_text_free() frees it. */
+#define LBR_TEXT_STEP 32
 int lbr_text_copy(struct lbr_memory *memory, struct lbr_text text,
                   struct lbr_text *copy);
 void lbr_text_free(struct lbr_memory *memory, struct lbr_text copy);
+
+/* Upper bound of the memory of a copied name. */
+#define LBR_TEXT_LONGEST (LBROUTE_NAME_MAX + 1)
+
+/* Writes a name made by lbr_text_copy() with its terminator into a buffer of
+ * LBR_TEXT_LONGEST bytes. In whole steps, since every pick does it: a call for
+ * an exact length takes longer than the copy. */
+static inline void lbr_text_export(char *buffer, struct lbr_text name)
+{
+    size_t i;
+
+    for (i = 0; i <= name.length; i += LBR_TEXT_STEP)
+        memcpy(buffer + i, name.bytes + i, LBR_TEXT_STEP);
+}
 
 #endif

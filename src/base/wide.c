@@ -21,6 +21,13 @@ struct lbr_wide lbr_wide_scaled(uint64_t factor, uint32_t word, int shift)
 
 double lbr_wide_to_double(struct lbr_wide value)
 {
-    return (double)(int64_t)value.high * 18446744073709551616.0 +
-           (double)value.low;
+    static const struct lbr_wide nothing = {0, 0};
+    int negative = lbr_wide_less(value, nothing);
+    double magnitude;
+
+    /* A small negative number would lose its digits against 2^64. */
+    if (negative)
+        value = lbr_wide_sub(nothing, value);
+    magnitude = (double)value.high * 18446744073709551616.0 + (double)value.low;
+    return negative ? -magnitude : magnitude;
 }

@@ -28,12 +28,11 @@ static inline struct lbr_wide lbr_wide_sub(struct lbr_wide a, struct lbr_wide b)
     return difference;
 }
 
-/* a < b as signed numbers. */
+/* Whether a comes before b: the sign of their difference, which is right even
+ * where one of them has wrapped. */
 static inline int lbr_wide_less(struct lbr_wide a, struct lbr_wide b)
 {
-    if (a.high != b.high)
-        return (int64_t)a.high < (int64_t)b.high;
-    return a.low < b.low;
+    return (int64_t)lbr_wide_sub(a, b).high < 0;
 }
 
 static inline int lbr_wide_equal(struct lbr_wide a, struct lbr_wide b)
@@ -45,7 +44,7 @@ static inline int lbr_wide_equal(struct lbr_wide a, struct lbr_wide b)
  * The result must fit 127 bits; |shift| is between -63 and 63. */
 struct lbr_wide lbr_wide_scaled(uint64_t factor, uint32_t word, int shift);
 
-/* Nearest double. */
+/* As a double, within one unit in the last place. */
 double lbr_wide_to_double(struct lbr_wide value);
 
 #endif

@@ -78,18 +78,24 @@ static void play_up(struct lbr_load_order *order, uint32_t position)
     }
 }
 
-uint32_t lbr_load_order_first(const struct lbr_load_order *order)
+/* The halves are searched side by side: each step waits for the one before. */
+static uint32_t search(const struct lbr_load_order *order)
 {
-    struct leader leader;
+    uint32_t half = order->capacity / 2;
+    struct leader low = {order->keys[0], 0};
+    struct leader high = {order->keys[half], half};
     uint32_t i;
 
-    if (order->tree)
-        return order->tree[1];
-    leader.key = order->keys[0];
-    leader.position = 0;
-    for (i = 1; i < order->count; i++)
-        challenge(&leader, order->keys, i);
-    return leader.position;
+    for (i = 1; i < half && i < order->count; i++) {
+        challenge(&low, order->keys, i);
+        challenge(&high, order->keys, half + i);
+    }
+    return beats(high.key, low.key) ? high.position : low.position;
+}
+
+uint32_t lbr_load_order_first(const struct lbr_load_order *order)
+{
+    return order->tree ? order->tree[1] : search(order);
 }
 
 /* Places beyond the last position lose every match. */

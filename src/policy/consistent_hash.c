@@ -38,7 +38,8 @@ static uint32_t eligible_owner(const struct lbr_pick *pick, uint32_t slot)
 }
 
 /* First owner along the ring that is eligible and within its bound; when all
- * are above it, the first eligible one. */
+ * are above it, the first eligible one. |*passed| tells whether the key was
+ * passed on on the way. */
 static uint32_t walk(const struct lbr_pick *pick, uint32_t slot, int *passed)
 {
     uint32_t first = LBR_BITS_NONE;
@@ -47,12 +48,15 @@ static uint32_t walk(const struct lbr_pick *pick, uint32_t slot, int *passed)
     for (steps = 0; steps < pick->group->ring.points; steps++) {
         uint32_t position = eligible_owner(pick, slot);
 
-        *passed = steps > 0;
         if (position != LBR_BITS_NONE) {
-            if (within_bound(pick, lbr_pick_target(pick, position)))
-                return position;
-            if (first == LBR_BITS_NONE)
+            int fits = within_bound(pick, lbr_pick_target(pick, position));
+
+            if (fits || first == LBR_BITS_NONE) {
                 first = position;
+                *passed = steps > 0;
+            }
+            if (fits)
+                break;
         }
         slot = lbr_ring_next(&pick->group->ring, slot);
     }
@@ -76,12 +80,11 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
     choice->commit = NULL;
 }
 
-const struct lbr_strategy lbr_strategy_consistent_hash = {
-    "consistent_hash",
-    LBR_USES_RING | LBR_USES_ORDER,
-    LBR_PROMISE_NONE,
-    LBROUTE_RULE_CONSISTENT_HASH,
-    1,
-    0,
-    choose,
-    NULL};
+const struct lbr_strategy lbr_strategy_consistent_hash = {"consistent_hash",
+                                                          LBR_USES_RING |
+                                                              LBR_USES_ORDER,
+                                                          LBR_PROMISE_NONE,
+                                                          1,
+                                                          0,
+                                                          choose,
+                                                          NULL};

@@ -28,11 +28,4 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 }
 
 const struct lbr_strategy lbr_strategy_power_of_two = {
-    "power_of_two",
-    0,
-    LBR_PROMISE_NONE,
-    LBROUTE_RULE_POWER_OF_TWO,
-    0,
-    0,
-    choose,
-    lbr_score_load};
+    "power_of_two", 0, LBR_PROMISE_NONE, 0, 0, choose, lbr_score_load};

@@ -37,11 +37,5 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 }
 
 const struct lbr_strategy lbr_strategy_sticky_session = {
-    "sticky_session",
-    LBR_USES_ORDER,
-    LBR_PROMISE_NONE,
-    LBROUTE_RULE_STICKY_SESSION,
-    0,
-    1,
-    choose,
-    lbr_score_load};
+    "sticky_session", LBR_USES_ORDER, LBR_PROMISE_NONE, 0, 1,
+    choose,           lbr_score_load};

@@ -13,7 +13,6 @@ struct lbr_strategy {
     const char *name;
     unsigned uses; /* LBR_USES_ bits: what its groups keep */
     enum lbr_promise promise;
-    int32_t rule;       /* reported when it decides itself */
     int needs_ring_key; /* asks for the hash of session or conversation */
     int pins;           /* successes pin sessions */
 
@@ -38,10 +37,6 @@ const struct lbr_strategy *lbr_strategy_find(struct lbr_text name);
 /* Least connections serves others as a fallback, too; they keep the order. */
 void lbr_least_connections_choose(struct lbr_pick *pick,
                                   struct lbr_choice *choice);
-
-/* The turn that the group's schedule gives, and its score: the sum. */
-void lbr_schedule_choose(struct lbr_pick *pick, struct lbr_choice *choice);
-double lbr_score_turn(const struct lbr_pick *pick, uint32_t position);
 
 /* Score of rules that rank by relative load. */
 double lbr_score_load(const struct lbr_pick *pick, uint32_t position);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* weighted: smooth weighted round-robin. Members that may not be chosen this
- * time gain nothing and keep their sums. round_robin is the same with equal
- * weights. */
+ * time gain nothing and keep their sums. */
 #include "policy/strategy.h"
 
 #include "containers/bits.h"
@@ -59,7 +58,7 @@ static struct lbr_turn *best_of_mask(const struct lbr_pick *pick,
     return best;
 }
 
-void lbr_schedule_choose(struct lbr_pick *pick, struct lbr_choice *choice)
+static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 {
     struct lbr_wide bid = {0, 0};
 
@@ -74,21 +73,15 @@ void lbr_schedule_choose(struct lbr_pick *pick, struct lbr_choice *choice)
         choice->position = member->position;
         choice->commit = commit_all;
     }
-    choice->rule = pick->scope.strategy->rule;
+    choice->rule = LBROUTE_RULE_WEIGHTED;
     choice->score = lbr_schedule_score(bid);
 }
 
-double lbr_score_turn(const struct lbr_pick *pick, uint32_t position)
+static double score(const struct lbr_pick *pick, uint32_t position)
 {
     return lbr_schedule_score(
         lbr_schedule_bid(&pick->group->schedule, turn_at(pick, position)));
 }
 
-const struct lbr_strategy lbr_strategy_weighted = {"weighted",
-                                                   LBR_USES_SCHEDULE,
-                                                   LBR_PROMISE_BY_WEIGHT,
-                                                   LBROUTE_RULE_WEIGHTED,
-                                                   0,
-                                                   0,
-                                                   lbr_schedule_choose,
-                                                   lbr_score_turn};
+const struct lbr_strategy lbr_strategy_weighted = {
+    "weighted", LBR_USES_SCHEDULE, LBR_PROMISE_BY_WEIGHT, 0, 0, choose, score};

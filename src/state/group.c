@@ -121,11 +121,25 @@ static uint32_t owner_of(const struct lbr_target *target)
     return lbr_slab_index(target->slot.handle);
 }
 
-/* What a member's weight counts in the schedule. */
-static double turn_weight(const struct lbr_group *group,
-                          const struct lbr_target *target)
+/* Gives the member at |position| its turn behind the one before it in the
+ * list. */
+static void add_to_rotation(struct lbr_group *group, uint32_t position)
 {
-    return group->uses & LBR_USES_EQUALS ? 1.0 : target->weight_now;
+    struct lbr_rotation_place *place =
+        &lbr_group_member(group, position)->place;
+    const struct lbr_rotation_place *front = NULL;
+    uint32_t i;
+
+    for (i = 0; i < position; i++) {
+        const struct lbr_rotation_place *each =
+            &lbr_group_member(group, i)->place;
+
+        if (!front || lbr_rotation_before(each, front))
+            front = each;
+    }
+    lbr_rotation_add(
+        &group->rotation, place,
+        position ? &lbr_group_member(group, position - 1)->place : NULL, front);
 }
 
 void lbr_group_clamp_turns(struct lbr_group *group)
@@ -136,10 +150,8 @@ void lbr_group_clamp_turns(struct lbr_group *group)
     if (!(group->uses & LBR_USES_SCHEDULE))
         return;
     for (i = 0; i < group->count; i++)
-        total = lbr_wide_add(
-            total, lbr_schedule_weight(group->uses & LBR_USES_EQUALS
-                                           ? 1.0
-                                           : group->members[i]->weight));
+        total =
+            lbr_wide_add(total, lbr_schedule_weight(group->members[i]->weight));
     for (i = 0; i < group->count; i++)
         lbr_schedule_clamp(&group->schedule, &lbr_group_member(group, i)->turn,
                            total);
@@ -175,12 +187,14 @@ void lbr_group_join(struct lbr_group *group, struct lbr_rng *rng,
         lbr_load_order_append(&group->order, rng);
     if (group->uses & LBR_USES_SCHEDULE)
         lbr_schedule_add(&group->schedule, &member->turn, target->arrival,
-                         turn_weight(group, target));
+                         target->weight_now);
     lbr_bits_clear(group->usable, group->count);
     group->members[group->count] = target;
     member->position = group->count++;
     member->group = group;
     group->stale = 1;
+    if (group->uses & LBR_USES_ROTATION)
+        add_to_rotation(group, member->position);
 }
 
 void lbr_group_leave(struct lbr_group *group, struct lbr_target *target)
@@ -197,6 +211,8 @@ void lbr_group_leave(struct lbr_group *group, struct lbr_target *target)
         lbr_load_order_delete(&group->order, position);
     if (group->uses & LBR_USES_SCHEDULE)
         lbr_schedule_remove(&group->schedule, &member->turn);
+    if (group->uses & LBR_USES_ROTATION)
+        lbr_rotation_remove(&group->rotation, &member->place);
     lbr_bits_delete(group->usable, group->count, position);
     for (i = position + 1; i < group->count; i++) {
         lbr_group_member(group, i)->position = i - 1;
@@ -303,8 +319,22 @@ static void start_schedule(struct lbr_group *group)
         struct lbr_turn *turn = &lbr_group_member(group, i)->turn;
 
         lbr_schedule_add(&group->schedule, turn, group->members[i]->arrival,
-                         turn_weight(group, group->members[i]));
+                         group->members[i]->weight_now);
         lbr_schedule_set_active(&group->schedule, turn,
+                                lbr_bits_has(group->usable, i));
+    }
+}
+
+static void start_rotation(struct lbr_group *group)
+{
+    uint32_t i;
+
+    memset(&group->rotation, 0, sizeof group->rotation);
+    for (i = 0; i < group->count; i++) {
+        struct lbr_rotation_place *place = &lbr_group_member(group, i)->place;
+
+        add_to_rotation(group, i);
+        lbr_rotation_set_active(&group->rotation, place,
                                 lbr_bits_has(group->usable, i));
     }
 }
@@ -312,7 +342,7 @@ static void start_schedule(struct lbr_group *group)
 int lbr_group_extend(struct lbr_group *group, struct lbr_memory *memory,
                      struct lbr_rng *rng, unsigned uses)
 {
-    unsigned added = uses & ~group->uses & ~(unsigned)LBR_USES_EQUALS;
+    unsigned added = uses & ~group->uses;
 
     if (!reserve(group, memory, group->count, added))
         return 0;
@@ -322,27 +352,17 @@ int lbr_group_extend(struct lbr_group *group, struct lbr_memory *memory,
         start_order(group, rng);
     if (added & LBR_USES_SCHEDULE)
         start_schedule(group);
+    if (added & LBR_USES_ROTATION)
+        start_rotation(group);
     group->uses |= added;
     group->stale = 1;
     return 1;
-}
-
-/* Sums of one kind of weights mean nothing for another. */
-static void restart_schedule(struct lbr_group *group)
-{
-    uint32_t i;
-
-    for (i = 0; i < group->count; i++)
-        lbr_schedule_remove(&group->schedule,
-                            &lbr_group_member(group, i)->turn);
-    start_schedule(group);
 }
 
 void lbr_group_keep_only(struct lbr_group *group, struct lbr_memory *memory,
                          unsigned uses)
 {
     unsigned dropped = group->uses & ~uses;
-    unsigned other_weights = (group->uses ^ uses) & LBR_USES_EQUALS;
 
     if (dropped & LBR_USES_RING) {
         lbr_ring_destroy(&group->ring);
@@ -357,9 +377,6 @@ void lbr_group_keep_only(struct lbr_group *group, struct lbr_memory *memory,
         memset(&group->schedule, 0, sizeof group->schedule);
     }
     group->uses = uses;
-    group->stale = 1;
-    if (other_weights && uses & LBR_USES_SCHEDULE)
-        restart_schedule(group);
 }
 
 /* Shows picks whether a member may be used, and how busy it is. */
@@ -376,6 +393,8 @@ static void show(const struct lbr_target *target, struct lbr_member *member)
         group->usable_count += usable ? 1U : UINT32_MAX;
         if (group->uses & LBR_USES_SCHEDULE)
             lbr_schedule_set_active(&group->schedule, &member->turn, usable);
+        if (group->uses & LBR_USES_ROTATION)
+            lbr_rotation_set_active(&group->rotation, &member->place, usable);
     }
     if (group->uses & LBR_USES_ORDER)
         lbr_load_order_set(&group->order, member->position,
@@ -469,7 +488,7 @@ void lbr_group_renew(struct lbr_group *group, uint64_t now)
             renew_load(group, target, now);
         if (group->uses & LBR_USES_SCHEDULE)
             lbr_schedule_reweigh(&group->schedule, &member->turn,
-                                 turn_weight(group, target));
+                                 target->weight_now);
         show(target, member);
     }
     group->renewed_at = now;
@@ -498,7 +517,7 @@ size_t lbr_groups_estimate(size_t targets)
                        sizeof(struct lbr_weight_class) + sizeof(uint32_t) +
                        lbr_load_order_estimate();
 
-    return groups * (sizeof(struct lbr_group) + LBROUTE_NAME_MAX +
+    return groups * (sizeof(struct lbr_group) + LBR_TEXT_LONGEST +
                      4 * sizeof(uint64_t)) +
            places * per_place + targets * lbr_ring_estimate(1) +
            2 * lbr_ring_estimate(targets * LBR_RING_POINTS);

@@ -17,7 +17,7 @@ enum {
     LBR_USES_ORDER = 1,    /* load order */
     LBR_USES_SCHEDULE = 2, /* smooth weighted round-robin */
     LBR_USES_RING = 4,     /* hash ring */
-    LBR_USES_EQUALS = 8    /* with the schedule: every weight counts as 1 */
+    LBR_USES_ROTATION = 8  /* round robin */
 };
 
 struct lbr_group {
@@ -42,6 +42,7 @@ struct lbr_group {
 
     struct lbr_load_order order;
     struct lbr_schedule schedule;
+    struct lbr_rotation rotation;
     struct lbr_ring ring;
     struct lbr_ring spare_ring; /* between preparing and adopting */
     int weighted_points;        /* ring points follow weights */

@@ -122,6 +122,8 @@ int lbr_target_create(struct lbroute_router *router, struct lbr_text name,
     (*target)->name = copy;
     (*target)->pool = &router->loose;
     (*target)->arrival = router->arrivals++;
+    (*target)->full_at = (*target)->benched_at = LBR_NEVER;
+    (*target)->drained_at = LBR_NEVER;
     lbr_signals_init(&(*target)->signals);
     lbr_list_init(&(*target)->sessions);
     return LBROUTE_OK;

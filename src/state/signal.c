@@ -25,27 +25,40 @@ int lbr_signals_acceptable(int gauge, double value)
     return isnan(value) || (value >= 0 && value <= most);
 }
 
-static void renew_others(struct lbr_signals *signals, uint32_t in_flight,
-                         uint64_t now)
+/* A gauge's part in a report made at |now|: nothing when it is unknown or was
+ * last reported too long ago. */
+static double part(const struct lbr_signals *signals, int gauge, uint64_t now,
+                   uint64_t ttl, int *known)
 {
-    double running = signals->gauge[LBROUTE_GAUGE_RUNNING];
-    double waiting = signals->gauge[LBROUTE_GAUGE_WAITING];
-    double reported =
-        (isnan(running) ? 0 : running) + (isnan(waiting) ? 0 : waiting);
+    if (isnan(signals->gauge[gauge]) ||
+        lbr_time_since(now, signals->gauge_at[gauge]) > ttl)
+        return 0;
+    *known = 1;
+    return signals->gauge[gauge];
+}
 
-    signals->others_known = !isnan(running) || !isnan(waiting);
+static void renew_others(struct lbr_signals *signals, uint32_t in_flight,
+                         uint64_t now, uint64_t ttl)
+{
+    double reported = 0;
+
+    signals->others_known = 0;
+    reported +=
+        part(signals, LBROUTE_GAUGE_RUNNING, now, ttl, &signals->others_known);
+    reported +=
+        part(signals, LBROUTE_GAUGE_WAITING, now, ttl, &signals->others_known);
     signals->others = reported > in_flight ? reported - in_flight : 0;
     signals->others_at = now;
 }
 
 void lbr_signals_set(struct lbr_signals *signals, int gauge, double value,
-                     uint32_t in_flight, uint64_t now)
+                     uint32_t in_flight, uint64_t now, uint64_t ttl)
 {
     signals->gauge[gauge] = value;
     signals->gauge_at[gauge] = now;
     signals->reported[gauge] = 1;
     if (gauge != LBROUTE_GAUGE_KV_USAGE)
-        renew_others(signals, in_flight, now);
+        renew_others(signals, in_flight, now, ttl);
 }
 
 /* A full target is taken for twice as busy as it was when it refused. */

@@ -27,9 +27,10 @@ void lbr_signals_init(struct lbr_signals *signals);
 /* Whether |value| may be set: NaN (unknown) or within the gauge's range. */
 int lbr_signals_acceptable(int gauge, double value);
 
-/* Sets a gauge at |now| while |in_flight| own requests run. */
+/* Sets a gauge at |now| while |in_flight| own requests run. The other half of
+ * the load counts along if it is not older than |ttl|. */
 void lbr_signals_set(struct lbr_signals *signals, int gauge, double value,
-                     uint32_t in_flight, uint64_t now);
+                     uint32_t in_flight, uint64_t now, uint64_t ttl);
 
 /* Notes that the target refused a request while |in_flight| ran there. */
 void lbr_signals_overload(struct lbr_signals *signals, uint32_t in_flight,

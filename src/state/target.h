@@ -8,6 +8,7 @@
 #include "containers/list.h"
 #include "containers/slab.h"
 #include "models/health.h"
+#include "models/rotation.h"
 #include "models/schedule.h"
 #include "state/share.h"
 #include "state/signal.h"
@@ -22,6 +23,7 @@ struct lbr_member {
     uint32_t position;
     uint32_t ring_points; /* 0: not on the group's ring */
     struct lbr_turn turn; /* in the group's schedule, if it keeps one */
+    struct lbr_rotation_place place; /* likewise */
 };
 
 struct lbr_target {
@@ -57,7 +59,7 @@ struct lbr_target {
     struct lbr_link sessions; /* pins to this target */
     uint64_t settled[LBROUTE_EVENT_COUNT];
     uint64_t expired;
-    /* When it was last seen full, benched, draining; 0: never. */
+    /* When it was last seen full, benched, draining; LBR_NEVER: not yet. */
     uint64_t full_at, benched_at, drained_at;
 };
 
