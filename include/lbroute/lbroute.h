@@ -459,12 +459,13 @@ int lbroute_param_get_info(size_t index, lbroute_param_info *info);
 
 /**
  * Sets a parameter of a pool, in force from the next pick on. No state is
- * reset.
+ * reset, but that another `shares.window` starts the share counts anew.
  *
  * @param router the router.
  * @param pool the pool.
  * @param name a name of lbroute_param_get_info(), zero-terminated.
- * @param value within the parameter's range; switches take 0 or 1.
+ * @param value within the parameter's range; switches and counts take whole
+ *     numbers.
  * @return 0; #LBROUTE_ERR_NOT_FOUND for a stale pool or an unknown name;
  *     #LBROUTE_ERR_RANGE (the old value stays); #LBROUTE_ERR_NO_MEMORY;
  *     #LBROUTE_ERR_INVALID.

@@ -19,11 +19,11 @@ static uint64_t bits_of(double load)
     return bits;
 }
 
-/* Whether |a| wins against |b|. */
+/* Whether |a| wins against |b|: a lower load, or the same and a lower tie. The
+ * carry of the tie decides equal loads; loads are below 2^63. */
 static int beats(struct lbr_order_key a, struct lbr_order_key b)
 {
-    return (a.load_bits < b.load_bits) |
-           ((a.load_bits == b.load_bits) & (a.tie < b.tie));
+    return a.load_bits < b.load_bits + (a.tie < b.tie);
 }
 
 /* The best so far, and who it is. */
@@ -78,19 +78,26 @@ static void play_up(struct lbr_load_order *order, uint32_t position)
     }
 }
 
-/* The halves are searched side by side: each step waits for the one before. */
+/* First the lowest load, then the lowest tie among those who have it: two short
+ * chains instead of a long one. */
 static uint32_t search(const struct lbr_load_order *order)
 {
-    uint32_t half = order->capacity / 2;
-    struct leader low = {order->keys[0], 0};
-    struct leader high = {order->keys[half], half};
+    uint64_t lowest = order->keys[0].load_bits;
+    uint64_t first = UINT64_MAX;
+    uint32_t best = 0;
     uint32_t i;
 
-    for (i = 1; i < half && i < order->count; i++) {
-        challenge(&low, order->keys, i);
-        challenge(&high, order->keys, half + i);
+    for (i = 1; i < order->count; i++)
+        lowest = order->keys[i].load_bits < lowest ? order->keys[i].load_bits
+                                                   : lowest;
+    for (i = 0; i < order->count; i++) {
+        uint64_t tie = order->keys[i].load_bits == lowest ? order->keys[i].tie
+                                                          : UINT64_MAX;
+
+        best = tie < first ? i : best;
+        first = tie < first ? tie : first;
     }
-    return beats(high.key, low.key) ? high.position : low.position;
+    return best;
 }
 
 uint32_t lbr_load_order_first(const struct lbr_load_order *order)
