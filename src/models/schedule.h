@@ -14,10 +14,11 @@
  * A pick looks at the top of each class and moves one turn: distinct weights
  * + log(turns). A turn that is out ("idle") holds its current sum unchanged.
  *
- * Sums are 128-bit integers in units of 10^-9 / 2^46, so nothing is ever
- * rounded: weights that are decimals of up to nine digits count as these (0.3
- * and 0.1 alternate like 3 and 1), others as the doubles they are. Sums wrap
- * together and are compared by difference, so they never run out.
+ * Sums are 128-bit integers in units of 10^-9 / 2^46, so no pick ever rounds:
+ * weights that are decimals of up to nine digits (and fifteen in all) count as
+ * these (0.3 and 0.1 alternate like 3 and 1), others as the doubles they are,
+ * of which bits below 2^-76 are cut once. Sums wrap together and are compared
+ * by difference, so they never run out.
  *
  * Source: nginx, ngx_http_upstream_round_robin.c. */
 #ifndef LBR_MODELS_SCHEDULE_H

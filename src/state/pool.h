@@ -30,7 +30,6 @@ struct lbr_model {
     struct lbr_group *groups;
     struct lbr_pool *pool; /* of all its targets, unless … */
     int mixed;             /* … they are in several, or one is in none */
-    uint32_t targets;
     struct lbr_text name; /* own allocation */
 };
 

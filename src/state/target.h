@@ -21,7 +21,7 @@ struct lbr_pool;
 struct lbr_member {
     struct lbr_group *group; /* NULL: not in one */
     uint32_t position;
-    uint32_t ring_points; /* 0: not on the group's ring */
+    uint32_t ring_points; /* on the group's ring, if it keeps one */
     struct lbr_turn turn; /* in the group's schedule, if it keeps one */
     struct lbr_rotation_place place; /* likewise */
 };
