@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine.h"
+
+#include "grow.h"
+#include "kv_cache.h"
+
+#include <stdlib.h>
+
+enum { DEFAULT_MAX_SEQS = 256, DEFAULT_STEP_TOKENS = 2048 };
+
+struct engine {
+    struct engine_options options;
+    struct kv_cache *cache;
+
+    struct engine_request **running; /* max_seqs places, oldest first. */
+    uint32_t running_count;
+    struct engine_request *first_waiting;
+    struct engine_request *last_waiting;
+    uint32_t waiting_count;
+
+    /* The requests of the step under way, in scheduling order. Whoever is in
+     * it stays in it: only requests after them are ever preempted. */
+    struct engine_request **step; /* max_seqs places. */
+    uint32_t step_count;
+    uint32_t budget_left;
+    struct engine_work work;
+
+    /* Why the head of the queue was not admitted, to look again only when
+     * that may have changed. */
+    const struct engine_request *blocked;
+    uint32_t blocked_free;    /* Free blocks then. */
+    uint32_t blocked_missing; /* First id that it did not find. */
+    bool blocked_complete;    /* It found all its ids. */
+
+    uint64_t prefilled;
+    uint64_t preemptions;
+};
+
+struct engine *engine_create(const struct engine_options *options)
+{
+    struct engine *engine = grow_zeroed(1, sizeof *engine);
+    struct engine_options *own = &engine->options;
+
+    *own = *options;
+    if (own->cache_tokens == 0)
+        own->cache_tokens = own->spec->cache_tokens;
+    if (own->max_seqs == 0)
+        own->max_seqs = DEFAULT_MAX_SEQS;
+    if (own->step_tokens == 0)
+        own->step_tokens = DEFAULT_STEP_TOKENS;
+    engine->cache = kv_cache_create(
+        (uint32_t)(own->cache_tokens / own->block_tokens), own->distinct_ids);
+    engine->running = grow_zeroed(own->max_seqs, sizeof *engine->running);
+    engine->step = grow_zeroed(own->max_seqs, sizeof *engine->step);
+    return engine;
+}
+
+void engine_destroy(struct engine *engine)
+{
+    if (engine == NULL)
+        return;
+    for (uint32_t i = 0; i < engine->running_count; i++)
+        free(engine->running[i]->blocks);
+    kv_cache_destroy(engine->cache);
+    free(engine->running);
+    free(engine->step);
+    free(engine);
+}
+
+static uint32_t blocks_for(const struct engine *engine, uint32_t tokens)
+{
+    uint32_t size = engine->options.block_tokens;
+
+    return tokens / size + (tokens % size != 0);
+}
+
+bool engine_fits(const struct engine *engine, uint32_t input_tokens,
+                 uint32_t output_tokens)
+{
+    uint32_t tokens = input_tokens + output_tokens;
+
+    return tokens >= input_tokens &&
+           blocks_for(engine, tokens) <= kv_cache_capacity(engine->cache);
+}
+
+/* Prompt and answer so far: what must be computed before the next token. */
+static uint32_t known_tokens(const struct engine_request *request)
+{
+    return request->input_tokens + request->produced;
+}
+
+void engine_submit(struct engine *engine, struct engine_request *request)
+{
+    request->computed = 0;
+    request->produced = 0;
+    request->hit_tokens = 0;
+    request->named_blocks = 0;
+    request->block_count = 0;
+    request->blocks = NULL;
+    request->admitted = false;
+    request->next_waiting = NULL;
+    if (engine->first_waiting == NULL)
+        engine->first_waiting = request;
+    else
+        engine->last_waiting->next_waiting = request;
+    engine->last_waiting = request;
+    engine->waiting_count++;
+}
+
+static void release_blocks(struct engine *engine,
+                           struct engine_request *request)
+{
+    kv_cache_release(engine->cache, request->blocks, request->block_count);
+    free(request->blocks);
+    request->blocks = NULL;
+    request->block_count = 0;
+    request->named_blocks = 0;
+}
+
+static void preempt_newest(struct engine *engine)
+{
+    struct engine_request *request = engine->running[--engine->running_count];
+
+    release_blocks(engine, request);
+    request->computed = 0;
+    request->next_waiting = engine->first_waiting;
+    if (engine->first_waiting == NULL)
+        engine->last_waiting = request;
+    engine->first_waiting = request;
+    engine->waiting_count++;
+    engine->preemptions++;
+}
+
+static void allocate_up_to(struct engine *engine,
+                           struct engine_request *request, uint32_t blocks)
+{
+    if (blocks <= request->block_count)
+        return;
+    kv_cache_allocate(engine->cache, blocks - request->block_count,
+                      request->blocks + request->block_count);
+    request->block_count = blocks;
+}
+
+static void name_full_blocks(struct engine *engine,
+                             struct engine_request *request)
+{
+    uint32_t full = request->computed / engine->options.block_tokens;
+
+    for (; request->named_blocks < full; request->named_blocks++)
+        kv_cache_name(engine->cache, request->blocks[request->named_blocks],
+                      request->ids[request->named_blocks]);
+}
+
+static void count_work(struct engine *engine,
+                       const struct engine_request *request, uint32_t tokens)
+{
+    struct engine_work *work = &engine->work;
+    double before = (double)request->computed;
+
+    work->sequences++;
+    if (tokens == 1 && request->computed >= request->input_tokens) {
+        work->decode_tokens++;
+        work->decode_context += before + 1.0;
+        return;
+    }
+    work->prefill_tokens += tokens;
+    work->chunk_context += (double)tokens * (before + (double)tokens / 2.0);
+    engine->prefilled += tokens;
+}
+
+/* Adds the request to the step; its blocks are allocated. */
+static void schedule(struct engine *engine, struct engine_request *request,
+                     uint32_t tokens)
+{
+    count_work(engine, request, tokens);
+    request->computed += tokens;
+    name_full_blocks(engine, request);
+    engine->budget_left -= tokens;
+    engine->step[engine->step_count++] = request;
+}
+
+static uint32_t next_tokens(const struct engine *engine,
+                            const struct engine_request *request,
+                            uint32_t computed)
+{
+    uint32_t tokens = known_tokens(request) - computed;
+
+    return tokens < engine->budget_left ? tokens : engine->budget_left;
+}
+
+/* Frees blocks for `request`, the newest running requests first. Returns false
+ * when it had to go itself. */
+static bool make_room(struct engine *engine, struct engine_request *request,
+                      uint32_t blocks)
+{
+    while (blocks > request->block_count &&
+           blocks - request->block_count > kv_cache_free(engine->cache)) {
+        const struct engine_request *newest =
+            engine->running[engine->running_count - 1];
+
+        preempt_newest(engine);
+        if (newest == request)
+            return false;
+    }
+    return true;
+}
+
+/* Returns whether anybody was preempted. */
+static bool schedule_running(struct engine *engine)
+{
+    uint64_t preempted_before = engine->preemptions;
+
+    for (uint32_t i = 0; i < engine->running_count && engine->budget_left > 0;
+         i++) {
+        struct engine_request *request = engine->running[i];
+        uint32_t tokens = next_tokens(engine, request, request->computed);
+        uint32_t blocks = blocks_for(engine, request->computed + tokens);
+
+        if (!make_room(engine, request, blocks))
+            break;
+        allocate_up_to(engine, request, blocks);
+        schedule(engine, request, tokens);
+    }
+    return engine->preemptions > preempted_before;
+}
+
+/* Whether a look at the cache would end as the last time. A blocked head needs
+ * more free blocks, or more of its prefix cached; while nothing else is
+ * admitted, its need only grows otherwise. */
+static bool still_blocked(const struct engine *engine,
+                          const struct engine_request *request)
+{
+    return engine->blocked == request &&
+           kv_cache_free(engine->cache) <= engine->blocked_free &&
+           (engine->blocked_complete ||
+            !kv_cache_has(engine->cache, engine->blocked_missing));
+}
+
+static void remember_blocked(struct engine *engine,
+                             const struct engine_request *request,
+                             uint32_t hits, uint32_t findable)
+{
+    engine->blocked = request;
+    engine->blocked_free = kv_cache_free(engine->cache);
+    engine->blocked_complete = hits == findable;
+    if (!engine->blocked_complete)
+        engine->blocked_missing = request->ids[hits];
+}
+
+static void take_waiting_head(struct engine *engine)
+{
+    struct engine_request *request = engine->first_waiting;
+
+    engine->first_waiting = request->next_waiting;
+    if (engine->first_waiting == NULL)
+        engine->last_waiting = NULL;
+    engine->waiting_count--;
+    request->next_waiting = NULL;
+    engine->running[engine->running_count++] = request;
+}
+
+static void admit(struct engine *engine, struct engine_request *request,
+                  uint32_t hits)
+{
+    uint32_t cached = hits * engine->options.block_tokens;
+    uint32_t tokens;
+
+    take_waiting_head(engine);
+    request->blocks = grow_zeroed(
+        blocks_for(engine, request->input_tokens + request->output_tokens),
+        sizeof *request->blocks);
+    kv_cache_reuse(engine->cache, request->ids, hits, request->blocks);
+    request->block_count = hits;
+    request->named_blocks = hits;
+    request->computed = cached;
+    if (!request->admitted)
+        request->hit_tokens = cached;
+    request->admitted = true;
+    tokens = next_tokens(engine, request, cached);
+    allocate_up_to(engine, request, blocks_for(engine, cached + tokens));
+    schedule(engine, request, tokens);
+}
+
+/* Admits the head of the queue unless it has to wait for blocks. */
+static bool admit_head(struct engine *engine)
+{
+    struct engine_request *request = engine->first_waiting;
+    uint32_t known = known_tokens(request);
+    uint32_t findable = (known - 1) / engine->options.block_tokens;
+    uint32_t hits;
+    uint32_t idle;
+
+    if (still_blocked(engine, request))
+        return false;
+    hits = kv_cache_match(engine->cache, request->ids, findable, &idle);
+    if (blocks_for(engine, known) - hits + idle >
+        kv_cache_free(engine->cache)) {
+        remember_blocked(engine, request, hits, findable);
+        return false;
+    }
+    engine->blocked = NULL;
+    admit(engine, request, hits);
+    return true;
+}
+
+static void schedule_waiting(struct engine *engine)
+{
+    while (engine->first_waiting != NULL && engine->budget_left > 0 &&
+           engine->running_count < engine->options.max_seqs)
+        if (!admit_head(engine))
+            break;
+}
+
+bool engine_start_step(struct engine *engine, double *ms)
+{
+    engine->step_count = 0;
+    engine->budget_left = engine->options.step_tokens;
+    engine->work = (struct engine_work){0};
+    if (!schedule_running(engine))
+        schedule_waiting(engine);
+    if (engine->step_count == 0)
+        return false;
+    *ms = engine_spec_step_ms(engine->options.spec, &engine->work);
+    return true;
+}
+
+static bool is_done(const struct engine_request *request)
+{
+    return request->produced == request->output_tokens;
+}
+
+/* Every request whose known tokens are all computed yields one more. */
+static void produce(struct engine *engine, engine_listener listener,
+                    void *context, bool *any_done)
+{
+    for (uint32_t i = 0; i < engine->step_count; i++) {
+        struct engine_request *request = engine->step[i];
+
+        if (request->computed < known_tokens(request))
+            continue;
+        request->produced++;
+        if (request->produced == 1)
+            listener(context, request, ENGINE_FIRST_TOKEN);
+        *any_done = *any_done || is_done(request);
+    }
+}
+
+void engine_finish_step(struct engine *engine, engine_listener listener,
+                        void *context)
+{
+    bool any_done = false;
+    uint32_t kept = 0;
+
+    produce(engine, listener, context, &any_done);
+    if (!any_done)
+        return;
+    for (uint32_t i = 0; i < engine->running_count; i++) {
+        struct engine_request *request = engine->running[i];
+
+        if (!is_done(request)) {
+            engine->running[kept++] = request;
+            continue;
+        }
+        release_blocks(engine, request);
+        listener(context, request, ENGINE_DONE);
+    }
+    engine->running_count = kept;
+}
+
+uint32_t engine_running(const struct engine *engine)
+{
+    return engine->running_count;
+}
+
+uint32_t engine_waiting(const struct engine *engine)
+{
+    return engine->waiting_count;
+}
+
+double engine_kv_usage(const struct engine *engine)
+{
+    double capacity = (double)kv_cache_capacity(engine->cache);
+
+    return 1.0 - (double)kv_cache_free(engine->cache) / capacity;
+}
+
+uint32_t engine_blocks(const struct engine *engine)
+{
+    return kv_cache_capacity(engine->cache);
+}
+
+uint64_t engine_prefilled(const struct engine *engine)
+{
+    return engine->prefilled;
+}
+
+uint64_t engine_preemptions(const struct engine *engine)
+{
+    return engine->preemptions;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "fleet.h"
+
+#include "engine.h"
+#include "event_heap.h"
+#include "grow.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum event_kind { EVENT_ARRIVAL, EVENT_STEP_END, EVENT_SCRAPE };
+
+enum { PROGRESS_EVERY = 256 };
+
+struct flight {
+    struct engine_request request;
+    lbroute_ticket ticket;
+    uint32_t next_follower; /* The next that follows the same request. */
+    uint32_t first_follower;
+};
+
+struct server {
+    struct engine *engine;
+    bool stepping;
+};
+
+struct fleet {
+    const struct workload *workload;
+    const struct fleet_options *options;
+    struct fleet_log *log;
+    struct host *host;
+    struct event_heap events;
+    struct flight *flights; /* By request. */
+    struct server *servers; /* By target. */
+    uint32_t *queue;        /* Of the host: places [head, tail). */
+    size_t queue_head;
+    size_t queue_tail;
+    size_t arrived;
+    size_t done;
+    uint64_t now;
+};
+
+/* Passed to the engine's listener. */
+struct step_context {
+    struct fleet *fleet;
+    bool settled; /* Somebody is done: a slot is free. */
+};
+
+static uint64_t to_ns(double seconds)
+{
+    return (uint64_t)llround(seconds * 1e9);
+}
+
+static void start_step(struct fleet *fleet, uint32_t target)
+{
+    struct server *server = &fleet->servers[target];
+    uint64_t duration;
+    double ms;
+
+    if (server->stepping || !engine_start_step(server->engine, &ms))
+        return;
+    duration = to_ns(ms / 1000.0);
+    server->stepping = true;
+    fleet->log->targets[target].busy_ns += duration;
+    event_heap_push(&fleet->events, fleet->now + duration, EVENT_STEP_END,
+                    target);
+}
+
+/* The request is over: whoever follows it starts to think. */
+static void close_request(struct fleet *fleet, uint32_t index)
+{
+    uint32_t follower = fleet->flights[index].first_follower;
+
+    while (follower != WORK_FOLLOWS_NONE) {
+        double think_s = fleet->workload->requests[follower].at_s;
+
+        event_heap_push(&fleet->events, fleet->now + to_ns(think_s),
+                        EVENT_ARRIVAL, follower);
+        follower = fleet->flights[follower].next_follower;
+    }
+    fleet->done++;
+    if (fleet->options->progress != NULL && fleet->done % PROGRESS_EVERY == 0)
+        fleet->options->progress(fleet->options->progress_context, fleet->done);
+}
+
+static void send_to_engine(struct fleet *fleet, uint32_t index, uint32_t target)
+{
+    const struct work_request *from = &fleet->workload->requests[index];
+    struct engine_request *request = &fleet->flights[index].request;
+
+    fleet->log->outcomes[index].dispatched = fleet->now;
+    fleet->log->outcomes[index].target = target;
+    request->ids = fleet->workload->ids + from->first_id;
+    request->input_tokens = from->input_tokens;
+    request->output_tokens = from->output_tokens;
+    request->owner = index;
+    engine_submit(fleet->servers[target].engine, request);
+    start_step(fleet, target);
+}
+
+/* Returns false if every target is full. */
+static bool dispatch(struct fleet *fleet, uint32_t index)
+{
+    const struct work_request *from = &fleet->workload->requests[index];
+    struct flight *flight = &fleet->flights[index];
+    uint32_t target;
+
+    switch (host_pick(fleet->host, fleet->workload, index, fleet->now, &target,
+                      &flight->ticket)) {
+    case HOST_FULL:
+        return false;
+    case HOST_REFUSED:
+        close_request(fleet, index);
+        return true;
+    case HOST_PICKED:
+        break;
+    }
+    if (engine_fits(fleet->servers[target].engine, from->input_tokens,
+                    from->output_tokens)) {
+        send_to_engine(fleet, index, target);
+    } else {
+        host_observe(fleet->host, flight->ticket, LBROUTE_EVENT_CLIENT_ERROR,
+                     fleet->now);
+        close_request(fleet, index);
+    }
+    return true;
+}
+
+static void arrive(struct fleet *fleet, uint32_t index)
+{
+    fleet->log->outcomes[index].arrived = fleet->now;
+    fleet->log->arrivals[fleet->arrived++] = index;
+    if (fleet->queue_head == fleet->queue_tail && dispatch(fleet, index))
+        return;
+    fleet->log->outcomes[index].waited = true;
+    fleet->queue[fleet->queue_tail++] = index;
+}
+
+static void retry_queue(struct fleet *fleet)
+{
+    while (fleet->queue_head < fleet->queue_tail &&
+           dispatch(fleet, fleet->queue[fleet->queue_head]))
+        fleet->queue_head++;
+}
+
+static void on_engine_event(void *context, struct engine_request *request,
+                            enum engine_event event)
+{
+    struct step_context *step = context;
+    struct fleet *fleet = step->fleet;
+    uint32_t index = request->owner;
+    struct fleet_outcome *outcome = &fleet->log->outcomes[index];
+    lbroute_ticket ticket = fleet->flights[index].ticket;
+
+    if (event == ENGINE_FIRST_TOKEN) {
+        outcome->first_token = fleet->now;
+        outcome->hit_tokens = request->hit_tokens;
+        host_observe(fleet->host, ticket, LBROUTE_EVENT_FIRST_TOKEN,
+                     fleet->now);
+        return;
+    }
+    outcome->last_token = fleet->now;
+    host_observe(fleet->host, ticket, LBROUTE_EVENT_SUCCESS, fleet->now);
+    close_request(fleet, index);
+    step->settled = true;
+}
+
+static void end_step(struct fleet *fleet, uint32_t target)
+{
+    struct step_context step = {fleet, false};
+
+    engine_finish_step(fleet->servers[target].engine, on_engine_event, &step);
+    /* Still marked as stepping: what the retry sends here joins its next
+     * step, which starts below. */
+    if (step.settled)
+        retry_queue(fleet);
+    fleet->servers[target].stepping = false;
+    start_step(fleet, target);
+}
+
+static void scrape(struct fleet *fleet)
+{
+    for (uint32_t i = 0; i < fleet->log->target_count; i++) {
+        const struct engine *engine = fleet->servers[i].engine;
+
+        host_scrape(fleet->host, i, engine_running(engine),
+                    engine_waiting(engine), engine_kv_usage(engine),
+                    fleet->now);
+    }
+    if (fleet->done < fleet->workload->count)
+        event_heap_push(&fleet->events,
+                        fleet->now + to_ns(fleet->options->scrape_s),
+                        EVENT_SCRAPE, 0);
+}
+
+static void handle(struct fleet *fleet, const struct heap_event *event)
+{
+    fleet->now = event->at_ns;
+    switch ((enum event_kind)event->kind) {
+    case EVENT_ARRIVAL:
+        arrive(fleet, event->index);
+        break;
+    case EVENT_STEP_END:
+        end_step(fleet, event->index);
+        break;
+    case EVENT_SCRAPE:
+        scrape(fleet);
+        break;
+    }
+}
+
+/* Backward, so that followers of one request stand in order. */
+static void link_followers(struct fleet *fleet)
+{
+    for (size_t i = 0; i < fleet->workload->count; i++)
+        fleet->flights[i].first_follower = WORK_FOLLOWS_NONE;
+    for (size_t i = fleet->workload->count; i-- > 0;) {
+        uint32_t before = fleet->workload->requests[i].follows;
+
+        if (before == WORK_FOLLOWS_NONE)
+            continue;
+        fleet->flights[i].next_follower = fleet->flights[before].first_follower;
+        fleet->flights[before].first_follower = (uint32_t)i;
+    }
+}
+
+static void push_first_events(struct fleet *fleet)
+{
+    for (uint32_t i = 0; i < fleet->workload->count; i++) {
+        const struct work_request *request = &fleet->workload->requests[i];
+
+        if (request->follows == WORK_FOLLOWS_NONE)
+            event_heap_push(&fleet->events, to_ns(request->at_s), EVENT_ARRIVAL,
+                            i);
+    }
+    if (fleet->options->scrape_s > 0.0)
+        event_heap_push(&fleet->events, to_ns(fleet->options->scrape_s),
+                        EVENT_SCRAPE, 0);
+}
+
+static void create_servers(struct fleet *fleet)
+{
+    const struct fleet_spec *spec = fleet->options->host.fleet;
+
+    fleet->servers = grow_zeroed(spec->count, sizeof *fleet->servers);
+    for (size_t i = 0; i < spec->count; i++) {
+        struct engine_options options = {
+            .spec = spec->targets[i].spec,
+            .block_tokens = fleet->workload->block_tokens,
+            .distinct_ids = fleet->workload->distinct_ids,
+            .cache_tokens = spec->targets[i].cache_tokens,
+        };
+
+        fleet->servers[i].engine = engine_create(&options);
+    }
+}
+
+static void create_log(struct fleet *fleet)
+{
+    struct fleet_log *log = fleet->log;
+
+    log->request_count = fleet->workload->count;
+    log->target_count = fleet->options->host.fleet->count;
+    log->outcomes = grow_zeroed(log->request_count, sizeof *log->outcomes);
+    log->arrivals = grow_zeroed(log->request_count, sizeof *log->arrivals);
+    log->targets = grow_zeroed(log->target_count, sizeof *log->targets);
+    for (size_t i = 0; i < log->request_count; i++)
+        log->outcomes[i].target = FLEET_NO_TARGET;
+}
+
+static void release(struct fleet *fleet)
+{
+    for (size_t i = 0; i < fleet->log->target_count; i++) {
+        struct engine *engine = fleet->servers[i].engine;
+        struct fleet_target_log *log = &fleet->log->targets[i];
+
+        log->work_tokens = engine_prefilled(engine);
+        log->preemptions = engine_preemptions(engine);
+        log->blocks = engine_blocks(engine);
+        engine_destroy(engine);
+    }
+    host_destroy(fleet->host);
+    event_heap_release(&fleet->events);
+    free(fleet->servers);
+    free(fleet->flights);
+    free(fleet->queue);
+}
+
+void fleet_run(const struct workload *workload,
+               const struct fleet_options *options, struct fleet_log *log)
+{
+    struct fleet fleet = {.workload = workload, .options = options, .log = log};
+    struct heap_event event;
+
+    create_log(&fleet);
+    create_servers(&fleet);
+    fleet.host = host_create(&options->host);
+    fleet.flights = grow_zeroed(workload->count, sizeof *fleet.flights);
+    fleet.queue = grow_zeroed(workload->count, sizeof *fleet.queue);
+    link_followers(&fleet);
+    push_first_events(&fleet);
+    while (event_heap_pop(&fleet.events, &event))
+        handle(&fleet, &event);
+    if (fleet.done != workload->count) {
+        fprintf(stderr, "lbroute-replay: %zu requests were never answered\n",
+                workload->count - fleet.done);
+        exit(EXIT_FAILURE);
+    }
+    release(&fleet);
+}
+
+void fleet_log_release(struct fleet_log *log)
+{
+    free(log->outcomes);
+    free(log->arrivals);
+    free(log->targets);
+    *log = (struct fleet_log){0};
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A run: a workload through one router and its engines in virtual time.
+ *
+ *     arrival ─▶ host ─pick─▶ engine ─step─step─▶ first token … last token
+ *                 │ full                                           │
+ *                 └─▶ queue of the host (FIFO) ◀─ retried ─────────┤
+ *                                   follow-up request, think time ◀┘
+ */
+#ifndef LBROUTE_REPLAY_FLEET_H
+#define LBROUTE_REPLAY_FLEET_H
+
+#include "host.h"
+
+/** `target` of a request that was refused. */
+#define FLEET_NO_TARGET UINT32_MAX
+
+/** What became of one request; times in ns from the start of the run. */
+struct fleet_outcome {
+    uint64_t arrived;
+    uint64_t dispatched;
+    uint64_t first_token;
+    uint64_t last_token;
+    uint32_t target;
+    uint32_t hit_tokens;
+    bool waited; /**< In the queue of the host. */
+};
+
+/** What became of one target. */
+struct fleet_target_log {
+    uint64_t busy_ns;
+    uint64_t work_tokens;
+    uint64_t preemptions;
+    uint32_t blocks;
+};
+
+/** Everything a run recorded. */
+struct fleet_log {
+    size_t request_count;
+    struct fleet_outcome *outcomes; /**< By request. */
+    uint32_t *arrivals;             /**< Requests in order of arrival. */
+    size_t target_count;
+    struct fleet_target_log *targets;
+};
+
+/** Told now and then how many requests are done. */
+typedef void (*fleet_progress)(void *context, size_t done);
+
+struct fleet_options {
+    struct host_options host;
+    double scrape_s; /**< Time between scrapes; 0: none. */
+    fleet_progress progress;
+    void *progress_context;
+};
+
+/** Runs until every request is served or refused. */
+void fleet_run(const struct workload *workload,
+               const struct fleet_options *options, struct fleet_log *log);
+
+/** Frees what was recorded. */
+void fleet_log_release(struct fleet_log *log);
+
+#endif

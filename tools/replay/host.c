@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "host.h"
+
+#include "grow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No request may expire: an overloaded fleet answers hours later. */
+static const uint64_t ticket_ttl_ns = UINT64_C(1000000000) * 1000000000;
+
+struct host {
+    lbroute_router *router;
+    lbroute_pool pool;
+    lbroute_target *targets;
+    uint32_t *numbers; /* numbers[i] is i; the targets' user pointers. */
+    lbroute_decision decision;
+};
+
+static void require(int result, const char *call)
+{
+    if (result == LBROUTE_OK)
+        return;
+    fprintf(stderr, "lbroute-replay: %s: %s\n", call, lbroute_strerror(result));
+    exit(EXIT_FAILURE);
+}
+
+static void create_router(struct host *host, const struct host_options *options)
+{
+    lbroute_router_options router;
+
+    lbroute_router_options_init(&router, sizeof router);
+    router.seed = options->seed;
+    router.ticket_ttl = ticket_ttl_ns;
+    router.max_tickets = (uint32_t)options->max_requests;
+    router.single_threaded = 1;
+    require(lbroute_router_create(&router, &host->router), "router");
+}
+
+static void create_pool(struct host *host, const struct host_options *options)
+{
+    lbroute_pool_options pool;
+
+    lbroute_pool_options_init(&pool, sizeof pool);
+    pool.name = "fleet";
+    pool.name_len = strlen(pool.name);
+    pool.strategy = options->strategy;
+    pool.strategy_len = strlen(options->strategy);
+    require(lbroute_pool_add(host->router, &pool, &host->pool), "pool");
+    for (size_t i = 0; i < options->parameter_count; i++)
+        require(lbroute_pool_set(host->router, host->pool,
+                                 options->parameters[i].name,
+                                 options->parameters[i].value),
+                options->parameters[i].name);
+}
+
+static void create_target(struct host *host, const struct fleet_target *from,
+                          uint32_t number)
+{
+    lbroute_target_options target;
+
+    host->numbers[number] = number;
+    lbroute_target_options_init(&target, sizeof target);
+    target.name = from->name;
+    target.name_len = strlen(from->name);
+    target.pool = host->pool;
+    target.weight = from->weight;
+    target.max_concurrency = from->limit;
+    target.user = &host->numbers[number];
+    require(
+        lbroute_target_add(host->router, &target, 0, &host->targets[number]),
+        from->name);
+}
+
+struct host *host_create(const struct host_options *options)
+{
+    struct host *host = grow_zeroed(1, sizeof *host);
+    size_t count = options->fleet->count;
+
+    host->targets = grow_zeroed(count, sizeof *host->targets);
+    host->numbers = grow_zeroed(count, sizeof *host->numbers);
+    lbroute_decision_init(&host->decision, sizeof host->decision);
+    create_router(host, options);
+    create_pool(host, options);
+    for (uint32_t i = 0; i < count; i++)
+        create_target(host, &options->fleet->targets[i], i);
+    return host;
+}
+
+void host_destroy(struct host *host)
+{
+    if (host == NULL)
+        return;
+    lbroute_router_destroy(host->router);
+    free(host->targets);
+    free(host->numbers);
+    free(host);
+}
+
+/* The conversation is what tells requests apart where no session is known: the
+ * content of the prompt, or of a very short one its number. */
+static void describe(const struct host *host, const struct workload *workload,
+                     const uint32_t *number, lbroute_request *request)
+{
+    const struct work_request *from = &workload->requests[*number];
+
+    lbroute_request_init(request, sizeof *request);
+    request->pool = host->pool;
+    request->input_tokens = from->input_tokens;
+    if (from->session != 0) {
+        request->session = &from->session;
+        request->session_len = sizeof from->session;
+    }
+    if (from->prompt_ids > 0) {
+        request->conversation = workload->ids + from->first_id;
+        request->conversation_len = from->prompt_ids * sizeof *workload->ids;
+    } else {
+        request->conversation = number;
+        request->conversation_len = sizeof *number;
+    }
+}
+
+enum host_answer host_pick(struct host *host, const struct workload *workload,
+                           uint32_t number, uint64_t now, uint32_t *target,
+                           lbroute_ticket *ticket)
+{
+    lbroute_request request;
+    int result;
+
+    describe(host, workload, &number, &request);
+    result = lbroute_pick(host->router, &request, now, &host->decision);
+    if (result == LBROUTE_ERR_SATURATED)
+        return HOST_FULL;
+    if (result == LBROUTE_ERR_NO_TARGET)
+        return HOST_REFUSED;
+    require(result, "pick");
+    *target = *(const uint32_t *)host->decision.user;
+    *ticket = host->decision.ticket;
+    return HOST_PICKED;
+}
+
+void host_observe(struct host *host, lbroute_ticket ticket, int kind,
+                  uint64_t now)
+{
+    lbroute_event event;
+
+    lbroute_event_init(&event, sizeof event);
+    event.ticket = ticket;
+    event.kind = kind;
+    require(lbroute_observe(host->router, &event, now), "observe");
+}
+
+static void set_gauge(struct host *host, uint32_t target, int gauge,
+                      double value, uint64_t now)
+{
+    require(lbroute_set_gauge(host->router, host->targets[target], gauge, value,
+                              now),
+            "set_gauge");
+}
+
+void host_scrape(struct host *host, uint32_t target, double running,
+                 double waiting, double kv_usage, uint64_t now)
+{
+    set_gauge(host, target, LBROUTE_GAUGE_RUNNING, running, now);
+    set_gauge(host, target, LBROUTE_GAUGE_WAITING, waiting, now);
+    set_gauge(host, target, LBROUTE_GAUGE_KV_USAGE, kv_usage, now);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The host of the simulated fleet: one router with one pool, which is told
+ * nothing but what a host knows: requests, first tokens, outcomes, scrapes.
+ */
+#ifndef LBROUTE_REPLAY_HOST_H
+#define LBROUTE_REPLAY_HOST_H
+
+#include "fleet_spec.h"
+#include "workload.h"
+
+#include <lbroute/lbroute.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** A pool parameter to set. */
+struct host_parameter {
+    const char *name;
+    double value;
+};
+
+struct host_options {
+    const struct fleet_spec *fleet;
+    const char *strategy;
+    const struct host_parameter *parameters;
+    size_t parameter_count;
+    uint64_t seed;
+    size_t max_requests; /**< Most requests in flight at once. */
+};
+
+struct host;
+
+/** Creates the router and its targets. Exits with a message if the library
+ * refuses: the caller has checked names and ranges. */
+struct host *host_create(const struct host_options *options);
+
+void host_destroy(struct host *host);
+
+/** What became of a pick. */
+enum host_answer { HOST_PICKED, HOST_FULL, HOST_REFUSED };
+
+/** Asks for a target. `*target` and `*ticket` are set when one was picked. */
+enum host_answer host_pick(struct host *host, const struct workload *workload,
+                           uint32_t request, uint64_t now, uint32_t *target,
+                           lbroute_ticket *ticket);
+
+/** Reports an event of a request by its `LBROUTE_EVENT_` kind. */
+void host_observe(struct host *host, lbroute_ticket ticket, int kind,
+                  uint64_t now);
+
+/** Reports what a target's metrics say. */
+void host_scrape(struct host *host, uint32_t target, double running,
+                 double waiting, double kv_usage, uint64_t now);
+
+#endif

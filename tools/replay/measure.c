@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure.h"
+
+#include "grow.h"
+#include "kv_cache.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A number that does not exist. */
+#define MISSING ((double)NAN)
+
+static int compare(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* The smallest value that `share` of all values do not exceed. */
+static double nearest_rank(const double *sorted, size_t count, double share)
+{
+    size_t rank = (size_t)ceil(share * (double)count);
+
+    return sorted[rank > 0 ? rank - 1 : 0];
+}
+
+/* Sorts the values. */
+static struct replay_quantiles quantiles(double *values, size_t count)
+{
+    struct replay_quantiles result = {MISSING, MISSING, MISSING, MISSING};
+    double sum = 0.0;
+
+    if (count == 0)
+        return result;
+    qsort(values, count, sizeof *values, compare);
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    result.mean = sum / (double)count;
+    result.p50 = nearest_rank(values, count, 0.50);
+    result.p90 = nearest_rank(values, count, 0.90);
+    result.p99 = nearest_rank(values, count, 0.99);
+    return result;
+}
+
+static double ms_between(uint64_t from, uint64_t to)
+{
+    return (double)(to - from) / 1e6;
+}
+
+static bool was_served(const struct fleet_outcome *outcome)
+{
+    return outcome->target != FLEET_NO_TARGET;
+}
+
+static double first_token_ms(const struct fleet_outcome *outcome)
+{
+    return ms_between(outcome->arrived, outcome->first_token);
+}
+
+/* Time per output token; NaN for an answer of one token. */
+static double output_token_ms(const struct work_request *request,
+                              const struct fleet_outcome *outcome)
+{
+    if (request->output_tokens < 2)
+        return MISSING;
+    return ms_between(outcome->first_token, outcome->last_token) /
+           (double)(request->output_tokens - 1);
+}
+
+static void measure_latency(const struct workload *workload,
+                            const struct fleet_log *log,
+                            struct replay_result *result)
+{
+    double *first = grow_zeroed(log->request_count, sizeof *first);
+    double *per_token = grow_zeroed(log->request_count, sizeof *per_token);
+    double *total = grow_zeroed(log->request_count, sizeof *total);
+    size_t served = 0;
+    size_t long_answers = 0;
+
+    for (size_t i = 0; i < log->request_count; i++) {
+        const struct fleet_outcome *outcome = &log->outcomes[i];
+        double token_ms = output_token_ms(&workload->requests[i], outcome);
+
+        if (!was_served(outcome))
+            continue;
+        first[served] = first_token_ms(outcome);
+        total[served++] = ms_between(outcome->arrived, outcome->last_token);
+        if (!isnan(token_ms))
+            per_token[long_answers++] = token_ms;
+    }
+    result->ttft_ms = quantiles(first, served);
+    result->total_ms = quantiles(total, served);
+    result->tpot_ms = quantiles(per_token, long_answers);
+    free(first);
+    free(per_token);
+    free(total);
+}
+
+static bool is_good(const struct replay_result *result,
+                    const struct work_request *request,
+                    const struct fleet_outcome *outcome)
+{
+    double token_ms = output_token_ms(request, outcome);
+
+    return was_served(outcome) &&
+           first_token_ms(outcome) <= result->slo_ttft_ms &&
+           (isnan(token_ms) || token_ms <= result->slo_tpot_ms);
+}
+
+static void measure_counts(const struct workload *workload,
+                           const struct fleet_log *log,
+                           struct replay_result *result)
+{
+    size_t good = 0;
+    uint64_t last = 0;
+
+    result->requests = log->request_count;
+    result->rejected = 0;
+    result->waited = 0;
+    for (size_t i = 0; i < log->request_count; i++) {
+        const struct fleet_outcome *outcome = &log->outcomes[i];
+
+        result->rejected += !was_served(outcome);
+        result->waited += outcome->waited;
+        good += is_good(result, &workload->requests[i], outcome);
+        if (outcome->last_token > last)
+            last = outcome->last_token;
+    }
+    result->goodput = (double)good / (double)log->request_count;
+    result->duration_s = (double)last / 1e9;
+    result->bucket_s = result->duration_s / REPLAY_BUCKETS;
+}
+
+/* Share of a part in a whole, NaN of nothing. */
+static double share(double part, double whole)
+{
+    return whole > 0.0 ? part / whole : MISSING;
+}
+
+static size_t bucket_of(const struct replay_result *result, uint64_t at_ns)
+{
+    double place = share((double)at_ns / 1e9, result->bucket_s);
+
+    return place < REPLAY_BUCKETS ? (size_t)place : REPLAY_BUCKETS - 1;
+}
+
+static void name_target(const struct fleet_target *from,
+                        const struct fleet_target_log *log,
+                        uint32_t block_tokens,
+                        struct replay_target_result *target)
+{
+    target->name = from->name;
+    target->engine = from->spec->name;
+    target->weight = from->weight;
+    target->limit = from->limit;
+    target->cache_tokens = (uint64_t)log->blocks * block_tokens;
+    target->preemptions = log->preemptions;
+    target->work_tokens = log->work_tokens;
+}
+
+static void measure_targets(const struct workload *workload,
+                            const struct fleet_spec *fleet,
+                            const struct fleet_log *log,
+                            struct replay_result *result)
+{
+    struct replay_target_result *targets =
+        grow_zeroed(fleet->count, sizeof *targets);
+    double *hits = grow_zeroed(fleet->count, sizeof *hits);
+    double *inputs = grow_zeroed(fleet->count, sizeof *inputs);
+    double all_hits = 0.0;
+    double all_inputs = 0.0;
+
+    for (size_t i = 0; i < log->request_count; i++) {
+        const struct fleet_outcome *outcome = &log->outcomes[i];
+        struct replay_target_result *target;
+
+        if (!was_served(outcome))
+            continue;
+        target = &targets[outcome->target];
+        target->requests++;
+        target->dispatched[bucket_of(result, outcome->dispatched)]++;
+        hits[outcome->target] += outcome->hit_tokens;
+        inputs[outcome->target] += workload->requests[i].input_tokens;
+    }
+    for (size_t i = 0; i < fleet->count; i++) {
+        name_target(&fleet->targets[i], &log->targets[i],
+                    workload->block_tokens, &targets[i]);
+        targets[i].hit_share = share(hits[i], inputs[i]);
+        targets[i].busy_share =
+            share((double)log->targets[i].busy_ns / 1e9, result->duration_s);
+        all_hits += hits[i];
+        all_inputs += inputs[i];
+    }
+    result->hit_share = share(all_hits, all_inputs);
+    result->target_count = fleet->count;
+    result->targets = targets;
+    free(hits);
+    free(inputs);
+}
+
+/* Work relative to weight: the largest over the mean. */
+static double busiest_over_mean(const struct fleet_spec *fleet,
+                                const struct fleet_log *log)
+{
+    double largest = 0.0;
+    double sum = 0.0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < fleet->count; i++) {
+        double work = (double)log->targets[i].work_tokens;
+
+        if (fleet->targets[i].weight <= 0.0)
+            continue;
+        work /= fleet->targets[i].weight;
+        largest = fmax(largest, work);
+        sum += work;
+        count++;
+    }
+    return share(largest * (double)count, sum);
+}
+
+/* Passes a prompt through the cache; returns the tokens found there. */
+static uint32_t pool_request(struct kv_cache *pool,
+                             const struct workload *workload,
+                             const struct work_request *request,
+                             uint32_t *blocks)
+{
+    const uint32_t *ids = workload->ids + request->first_id;
+    uint32_t findable = (request->input_tokens - 1) / workload->block_tokens;
+    uint32_t idle;
+    uint32_t hits = kv_cache_match(pool, ids, findable, &idle);
+
+    kv_cache_reuse(pool, ids, hits, blocks);
+    kv_cache_allocate(pool, request->prompt_ids - hits, blocks + hits);
+    for (uint32_t i = hits; i < request->prompt_ids; i++)
+        kv_cache_name(pool, blocks[i], ids[i]);
+    kv_cache_release(pool, blocks, request->prompt_ids);
+    return hits * workload->block_tokens;
+}
+
+/* What one cache of all targets' blocks would hit, if every prompt passed
+ * through it at once on arrival. */
+static double pooled_hit_share(const struct workload *workload,
+                               const struct fleet_log *log)
+{
+    uint64_t blocks = 0;
+    double hits = 0.0;
+    double inputs = 0.0;
+    struct kv_cache *pool;
+    uint32_t *scratch;
+
+    for (size_t i = 0; i < log->target_count; i++)
+        blocks += log->targets[i].blocks;
+    blocks = blocks < UINT32_MAX ? blocks : UINT32_MAX - 1;
+    pool = kv_cache_create((uint32_t)blocks, workload->distinct_ids);
+    scratch = grow_zeroed(blocks, sizeof *scratch);
+    for (size_t i = 0; i < log->request_count; i++) {
+        uint32_t number = log->arrivals[i];
+
+        if (!was_served(&log->outcomes[number]))
+            continue;
+        hits +=
+            pool_request(pool, workload, &workload->requests[number], scratch);
+        inputs += workload->requests[number].input_tokens;
+    }
+    free(scratch);
+    kv_cache_destroy(pool);
+    return share(hits, inputs);
+}
+
+void measure_run(const struct workload *workload,
+                 const struct fleet_spec *fleet, const struct fleet_log *log,
+                 struct replay_result *result)
+{
+    measure_counts(workload, log, result);
+    measure_latency(workload, log, result);
+    measure_targets(workload, fleet, log, result);
+    result->busiest_over_mean = busiest_over_mean(fleet, log);
+    result->pooled_hit_share = pooled_hit_share(workload, log);
+}
+
+void measure_release(struct replay_result *result)
+{
+    free((struct replay_target_result *)result->targets);
+    result->targets = NULL;
+    result->target_count = 0;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "options_row.h"
+
+#include "grow.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* getopt_long() returns this plus the row; above every character. */
+enum { FIRST_CODE = 256 };
+
+static void set_defaults(struct options *options)
+{
+    *options = (struct options){0};
+    options->duration_s = 600.0;
+    options->trace.max_think_s = 60.0;
+    options->load = 1.0;
+    options->fleet_text = "8";
+    options->engine = engine_spec_at(0);
+    options->scrape_s = 5.0;
+    options->slo_ttft_ms = 2000.0;
+    options->slo_tpot_ms = 25.0;
+}
+
+static bool complain(const char *name, const char *what)
+{
+    fprintf(stderr, "lbroute-replay: --%s: %s\n", name, what);
+    fputs("Try lbroute-replay --help.\n", stderr);
+    return false;
+}
+
+static struct option *long_options(void)
+{
+    struct option *list = grow_zeroed(option_row_count + 1, sizeof *list);
+    size_t count = 0;
+
+    for (size_t i = 0; i < option_row_count; i++) {
+        if (option_rows[i].kind == OPTION_HEADING)
+            continue;
+        list[count].name = option_rows[i].name;
+        list[count].has_arg =
+            option_rows[i].argument != NULL ? required_argument : no_argument;
+        list[count++].val = FIRST_CODE + (int)i;
+    }
+    return list;
+}
+
+static bool read_row(struct options *options, const struct option_row *row,
+                     const char *value)
+{
+    struct option_error error;
+
+    return option_read(row, options, value, &error) ||
+           complain(row->name, error.text);
+}
+
+static const struct option_row *find_row(const char *name)
+{
+    size_t i = 0;
+
+    while (option_rows[i].name == NULL ||
+           strcmp(option_rows[i].name, name) != 0)
+        i++;
+    return &option_rows[i];
+}
+
+/* Reads the words; getopt_long() itself complains about unknown ones. */
+static bool read_words(int argc, char **argv, struct options *options)
+{
+    struct option *list = long_options();
+    bool good = true;
+    int code;
+
+    while (good && options->command == COMMAND_RUN &&
+           (code = getopt_long(argc, argv, "h", list, NULL)) != -1) {
+        if (code == 'h')
+            options->command = COMMAND_HELP;
+        else if (code >= FIRST_CODE)
+            good = read_row(options, &option_rows[code - FIRST_CODE], optarg);
+        else
+            good = false;
+        if (code == '?')
+            fputs("Try lbroute-replay --help.\n", stderr);
+    }
+    free(list);
+    if (good && options->command == COMMAND_RUN && optind < argc) {
+        fprintf(stderr,
+                "lbroute-replay: \"%s\" is no option (--trace FILE reads a "
+                "trace)\n",
+                argv[optind]);
+        return false;
+    }
+    return good;
+}
+
+static bool check_traffic(struct options *options)
+{
+    if (options->trace_path != NULL) {
+        if (options->generator != NULL)
+            return complain("workload", "cannot be combined with --trace");
+        if (options->rate > 0.0)
+            return complain("rate", "cannot be combined with --trace");
+        return true;
+    }
+    if (options->generator == NULL)
+        options->generator = generator_at(0);
+    if (options->rate <= 0.0)
+        options->rate = options->generator->default_rate;
+    return true;
+}
+
+static bool build_fleet(struct options *options)
+{
+    struct fleet_defaults defaults = {options->engine, options->cache_tokens,
+                                      (uint32_t)options->limit};
+    struct option_error error;
+
+    return fleet_spec_parse(options->fleet_text, &defaults, &options->fleet,
+                            error.text, sizeof error.text) ||
+           complain("targets", error.text);
+}
+
+static void note_in_force(struct options *options)
+{
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        char text[512];
+        char *value;
+
+        if (!option_show(row, options, text, sizeof text))
+            continue;
+        options->in_force =
+            grow_array(options->in_force, &options->in_force_capacity,
+                       options->in_force_count + 1, sizeof *options->in_force);
+        value = grow_zeroed(strlen(text) + 1, 1);
+        memcpy(value, text, strlen(text));
+        options->in_force[options->in_force_count].name = row->name;
+        options->in_force[options->in_force_count++].value = value;
+    }
+}
+
+bool options_parse(int argc, char **argv, struct options *options)
+{
+    set_defaults(options);
+    if (!read_words(argc, argv, options))
+        return false;
+    if (options->command != COMMAND_RUN)
+        return true;
+    if (!check_traffic(options) || !build_fleet(options))
+        return false;
+    if (options->strategy_count == 0 &&
+        !read_row(options, find_row("strategy"), "all"))
+        return false;
+    if (options->seed_count == 0 && !read_row(options, find_row("seed"), "1"))
+        return false;
+    note_in_force(options);
+    return true;
+}
+
+const char *options_source_name(const struct options *options)
+{
+    const char *slash;
+
+    if (options->trace_path == NULL)
+        return options->generator->name;
+    slash = strrchr(options->trace_path, '/');
+    return slash != NULL ? slash + 1 : options->trace_path;
+}
+
+void options_release(struct options *options)
+{
+    for (size_t i = 0; i < options->in_force_count; i++)
+        free((char *)options->in_force[i].value);
+    free(options->in_force);
+    free(options->strategies);
+    free(options->parameters);
+    free(options->seeds);
+    fleet_spec_release(&options->fleet);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command line: what was asked for, checked.
+ */
+#ifndef LBROUTE_REPLAY_OPTIONS_H
+#define LBROUTE_REPLAY_OPTIONS_H
+
+#include "fleet_spec.h"
+#include "generate.h"
+#include "host.h"
+#include "report.h"
+#include "trace.h"
+
+/** What to do. */
+enum command { COMMAND_RUN, COMMAND_HELP, COMMAND_LIST, COMMAND_VERSION };
+
+struct options {
+    enum command command;
+    const char *trace_path; /**< NULL: generate. */
+    const struct generator *generator;
+    double rate;                /**< Of the generator, requests/s. */
+    double duration_s;          /**< Of the generator. */
+    struct trace_options trace; /**< Two switches and the think time. */
+    uint64_t block_tokens;      /**< Tokens an id of a trace; 0: infer. */
+    double load;
+    uint64_t limit_requests; /**< 0: all. */
+
+    const char *fleet_text;
+    const struct engine_spec *engine; /**< Of targets given by number. */
+    uint64_t cache_tokens;            /**< 0: what each engine's spec says. */
+    uint64_t limit;                   /**< Most in flight; 0: none. */
+    struct fleet_spec fleet;
+
+    const char **strategies; /**< Names of the library. */
+    size_t strategy_count;
+    size_t strategy_capacity;
+    struct host_parameter *parameters;
+    size_t parameter_count;
+    size_t parameter_capacity;
+    uint64_t *seeds;
+    size_t seed_count;
+    size_t seed_capacity;
+    double scrape_s;
+
+    double slo_ttft_ms;
+    double slo_tpot_ms;
+    const char *json_path; /**< NULL: none. */
+    const char *html_path; /**< NULL: none. */
+
+    /** Everything but strategy and seed that decides about the results. */
+    struct replay_option *in_force;
+    size_t in_force_count;
+    size_t in_force_capacity;
+};
+
+/** Parses the command line. Returns false after a message on stderr. */
+bool options_parse(int argc, char **argv, struct options *options);
+
+/** Frees what was parsed. */
+void options_release(struct options *options);
+
+/** Name of the workload, or of the trace's file without its folder: the same
+ * run gives the same report anywhere. */
+const char *options_source_name(const struct options *options);
+
+/** Prints how to use the program. */
+void options_print_help(FILE *out);
+
+/** Prints what --strategy, --engine, --workload and --param can be. */
+void options_print_list(FILE *out);
+
+#endif

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+#include "options_row.h"
+
+#include "choices.h"
+#include "grow.h"
+#include "parse_number.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Limits of targets, the same as in a list of targets. */
+#define MAX_LIMIT 1e6
+
+static bool show_source(const struct options *options, char *value, size_t size)
+{
+    snprintf(value, size, "%s", options_source_name(options));
+    return true;
+}
+
+static bool read_trace(struct options *options, const char *value,
+                       struct option_error *error)
+{
+    options->trace_path = value;
+    return value[0] != '\0' || option_fail(error, "the file name is empty");
+}
+
+static const char *generator_name(size_t index)
+{
+    const struct generator *generator = generator_at(index);
+
+    return generator != NULL ? generator->name : NULL;
+}
+
+static bool read_workload(struct options *options, const char *value,
+                          struct option_error *error)
+{
+    options->generator = generator_find(value);
+    return options->generator != NULL ||
+           choices_unknown(error->text, sizeof error->text, "workload", value,
+                           strlen(value), generator_name);
+}
+
+static bool read_engine(struct options *options, const char *value,
+                        struct option_error *error)
+{
+    options->engine = engine_spec_find(value, strlen(value));
+    return options->engine != NULL ||
+           choices_unknown(error->text, sizeof error->text, "engine", value,
+                           strlen(value), engine_spec_name);
+}
+
+static bool show_engine(const struct options *options, char *value, size_t size)
+{
+    snprintf(value, size, "%s", options->engine->name);
+    return true;
+}
+
+static void add_strategy(struct options *options, const char *name)
+{
+    options->strategies =
+        grow_array(options->strategies, &options->strategy_capacity,
+                   options->strategy_count + 1, sizeof *options->strategies);
+    options->strategies[options->strategy_count++] = name;
+}
+
+static const char *find_strategy(const char *name, size_t length)
+{
+    const char *known;
+
+    for (size_t i = 0; (known = lbroute_strategy_name(i)) != NULL; i++)
+        if (strlen(known) == length && memcmp(known, name, length) == 0)
+            return known;
+    return NULL;
+}
+
+static bool read_strategy(struct options *options, const char *value,
+                          struct option_error *error)
+{
+    options->strategy_count = 0;
+    if (strcmp(value, "all") == 0) {
+        for (size_t i = 0; lbroute_strategy_name(i) != NULL; i++)
+            add_strategy(options, lbroute_strategy_name(i));
+        return true;
+    }
+    for (;;) {
+        size_t length = strcspn(value, ",");
+        const char *known = find_strategy(value, length);
+
+        if (known == NULL)
+            return choices_unknown(error->text, sizeof error->text, "strategy",
+                                   value, length, lbroute_strategy_name);
+        add_strategy(options, known);
+        if (value[length] == '\0')
+            return true;
+        value += length + 1;
+    }
+}
+
+static const char *parameter_name(size_t index)
+{
+    lbroute_param_info info;
+
+    lbroute_param_info_init(&info, sizeof info);
+    return lbroute_param_get_info(index, &info) == LBROUTE_OK ? info.name
+                                                              : NULL;
+}
+
+static bool find_parameter(const char *name, size_t length,
+                           lbroute_param_info *info)
+{
+    lbroute_param_info_init(info, sizeof *info);
+    for (size_t i = 0; lbroute_param_get_info(i, info) == LBROUTE_OK; i++)
+        if (strlen(info->name) == length &&
+            memcmp(info->name, name, length) == 0)
+            return true;
+    return false;
+}
+
+static bool read_param(struct options *options, const char *value,
+                       struct option_error *error)
+{
+    const char *equals = strchr(value, '=');
+    struct host_parameter *added;
+    lbroute_param_info info;
+    size_t length;
+
+    if (equals == NULL)
+        return option_fail(error, "\"%s\" is not NAME=VALUE", value);
+    length = (size_t)(equals - value);
+    if (!find_parameter(value, length, &info))
+        return choices_unknown(error->text, sizeof error->text, "parameter",
+                               value, length, parameter_name);
+    options->parameters =
+        grow_array(options->parameters, &options->parameter_capacity,
+                   options->parameter_count + 1, sizeof *options->parameters);
+    added = &options->parameters[options->parameter_count++];
+    added->name = info.name;
+    return option_parse_real(equals + 1, info.minimum, info.maximum,
+                             &added->value, error);
+}
+
+static bool show_param(const struct options *options, char *value, size_t size)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < options->parameter_count && used < size; i++)
+        used += (size_t)snprintf(value + used, size - used, "%s%s=%.15g",
+                                 i > 0 ? " " : "", options->parameters[i].name,
+                                 options->parameters[i].value);
+    return options->parameter_count > 0;
+}
+
+static bool add_seed(struct options *options, const char *text,
+                     struct option_error *error)
+{
+    uint64_t seed;
+
+    if (!parse_whole(text, 1, UINT64_MAX, &seed))
+        return option_fail(error, "\"%s\" is not a whole number from 1 on",
+                           text);
+    options->seeds =
+        grow_array(options->seeds, &options->seed_capacity,
+                   options->seed_count + 1, sizeof *options->seeds);
+    options->seeds[options->seed_count++] = seed;
+    return true;
+}
+
+static bool read_seed(struct options *options, const char *value,
+                      struct option_error *error)
+{
+    options->seed_count = 0;
+    for (;;) {
+        char text[32] = {0};
+        size_t length = strcspn(value, ",");
+
+        if (length >= sizeof text)
+            return option_fail(error, "\"%s\" is no list of seeds", value);
+        memcpy(text, value, length);
+        if (!add_seed(options, text, error))
+            return false;
+        if (value[length] == '\0')
+            return true;
+        value += length + 1;
+    }
+}
+
+/* Shorter intervals than this only cost time. */
+static const double shortest_scrape_s = 0.01;
+
+static bool read_scrape(struct options *options, const char *value,
+                        struct option_error *error)
+{
+    double seconds;
+
+    if (!option_parse_real(value, 0.0, 1e6, &seconds, error))
+        return false;
+    if (seconds > 0.0 && seconds < shortest_scrape_s)
+        return option_fail(error, "\"%s\" is neither 0 nor at least %g", value,
+                           shortest_scrape_s);
+    options->scrape_s = seconds;
+    return true;
+}
+
+static bool show_scrape(const struct options *options, char *value, size_t size)
+{
+    snprintf(value, size, "%.15g", options->scrape_s);
+    return true;
+}
+
+static bool read_list(struct options *options, const char *value,
+                      struct option_error *error)
+{
+    (void)value;
+    (void)error;
+    options->command = COMMAND_LIST;
+    return true;
+}
+
+static bool read_version(struct options *options, const char *value,
+                         struct option_error *error)
+{
+    (void)value;
+    (void)error;
+    options->command = COMMAND_VERSION;
+    return true;
+}
+
+static bool read_help(struct options *options, const char *value,
+                      struct option_error *error)
+{
+    (void)value;
+    (void)error;
+    options->command = COMMAND_HELP;
+    return true;
+}
+
+const struct option_row option_rows[] = {
+    {.kind = OPTION_HEADING, .text = "Traffic"},
+    {.name = "trace",
+     .argument = "FILE",
+     .text = "Replay a trace: request JSON lines (timestamp in ms,\n"
+             "input_length, output_length, hash_ids, session_id),\n"
+             "coding-agent sessions (closed loop) or Azure's CSV;\n"
+             "plain, gzip or xz. Told by content, not by name.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_OF_TRACE,
+     .read = read_trace,
+     .show = show_source},
+    {.name = "workload",
+     .argument = "NAME",
+     .text = "Generate traffic instead: chat (the default), shared,\n"
+             "agents, rag or bursts; --list explains them.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_OF_WORKLOAD,
+     .read = read_workload,
+     .show = show_source},
+    {.name = "rate",
+     .argument = "N",
+     .text = "Requests per second to generate, on the mean. Default:\n"
+             "the workload's, see --list.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_OF_WORKLOAD,
+     .offset = offsetof(struct options, rate),
+     .minimum = 1e-3,
+     .maximum = 1e5},
+    {.name = "duration",
+     .argument = "SECONDS",
+     .text = "Time within which generated requests or sessions\n"
+             "arrive. Default: 600.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_OF_WORKLOAD,
+     .offset = offsetof(struct options, duration_s),
+     .minimum = 1.0,
+     .maximum = 1e6},
+    {.name = "load",
+     .argument = "N",
+     .text = "Let requests (in closed loop: sessions) arrive N times\n"
+             "as fast. Default: 1.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_ALWAYS,
+     .offset = offsetof(struct options, load),
+     .minimum = 1e-3,
+     .maximum = 1e6},
+    {.name = "limit-requests",
+     .argument = "N",
+     .text = "Only the first N requests. Default: all.",
+     .kind = OPTION_WHOLE,
+     .scope = OPTION_ALWAYS,
+     .offset = offsetof(struct options, limit_requests),
+     .minimum = 1.0,
+     .maximum = UINT32_MAX},
+    {.name = "max-think",
+     .argument = "SECONDS",
+     .text = "Cut longer pauses within the sessions of a trace.\n"
+             "Default: 60.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_OF_TRACE,
+     .offset = offsetof(struct options, trace.max_think_s),
+     .minimum = 0.0,
+     .maximum = WORK_MAX_SECONDS},
+    {.name = "block-tokens",
+     .argument = "N",
+     .text = "Tokens that one of hash_ids stands for. Default:\n"
+             "inferred from the trace.",
+     .kind = OPTION_WHOLE,
+     .scope = OPTION_OF_TRACE,
+     .offset = offsetof(struct options, block_tokens),
+     .minimum = 1.0,
+     .maximum = 65536.0},
+    {.name = "keep-times",
+     .text = "Do not spread the requests of a trace whose clock ticks\n"
+             "coarsely, in groups, over the tick.",
+     .kind = OPTION_SWITCH,
+     .scope = OPTION_OF_TRACE,
+     .offset = offsetof(struct options, trace.keep_times)},
+    {.name = "skip-bad",
+     .text = "Leave out malformed lines of a trace and say how many,\n"
+             "instead of stopping at the first.",
+     .kind = OPTION_SWITCH,
+     .scope = OPTION_OF_TRACE,
+     .offset = offsetof(struct options, trace.skip_bad)},
+    {.kind = OPTION_HEADING, .text = "Targets"},
+    {.name = "targets",
+     .argument = "N|LIST",
+     .text = "N equal targets, or a list of\n"
+             "[COUNTx]ENGINE[@WEIGHT][:LIMIT], with commas. Weight:\n"
+             "share of traffic (1; 0 drains). Limit: most requests in\n"
+             "flight (see --limit). Default: 8.",
+     .kind = OPTION_TEXT,
+     .scope = OPTION_ALWAYS,
+     .offset = offsetof(struct options, fleet_text)},
+    {.name = "engine",
+     .argument = "NAME",
+     .text = "Engine of N equal targets; --list shows all.\n"
+             "Default: 8b-rtxpro6000.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_ALWAYS,
+     .read = read_engine,
+     .show = show_engine},
+    {.name = "cache-tokens",
+     .argument = "N",
+     .text = "Tokens that the KV cache of each target holds. Default:\n"
+             "the engine's, see --list.",
+     .kind = OPTION_WHOLE,
+     .scope = OPTION_ALWAYS,
+     .offset = offsetof(struct options, cache_tokens),
+     .minimum = 1024.0,
+     .maximum = 1e9},
+    {.name = "limit",
+     .argument = "N",
+     .text = "Most requests in flight on a target without a limit of\n"
+             "its own. What finds all of them full waits at the host,\n"
+             "in order of arrival. Default: 0, no limit: the engines\n"
+             "queue, and each strategy is judged by its own choices.\n"
+             "(The library's own default is 32.)",
+     .kind = OPTION_WHOLE,
+     .scope = OPTION_ALWAYS,
+     .offset = offsetof(struct options, limit),
+     .minimum = 0.0,
+     .maximum = MAX_LIMIT},
+    {.kind = OPTION_HEADING, .text = "Router"},
+    {.name = "strategy",
+     .argument = "all|LIST",
+     .text = "Strategies to compare, with commas. Default: all.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_SILENT,
+     .read = read_strategy},
+    {.name = "param",
+     .argument = "NAME=VALUE",
+     .text = "Set a parameter of the pool; --list shows all. May be\n"
+             "repeated.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_ALWAYS,
+     .read = read_param,
+     .show = show_param},
+    {.name = "seed",
+     .argument = "N[,N...]",
+     .text = "Seeds from 1 on; each is a run of its own. A seed\n"
+             "decides on random choices, session starts and generated\n"
+             "traffic. Same seed, same results to the byte.\n"
+             "Default: 1.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_SILENT,
+     .read = read_seed},
+    {.name = "scrape",
+     .argument = "SECONDS",
+     .text = "Time between two readings of the targets' metrics\n"
+             "(running, waiting, KV cache in use); 0: never.\n"
+             "Default: 5.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_ALWAYS,
+     .read = read_scrape,
+     .show = show_scrape},
+    {.kind = OPTION_HEADING, .text = "Results"},
+    {.name = "slo-ttft",
+     .argument = "MS",
+     .text = "Time to first token up to which a request counts as\n"
+             "good. Default: 2000.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_ALWAYS,
+     .offset = offsetof(struct options, slo_ttft_ms),
+     .minimum = 0.0,
+     .maximum = 1e9},
+    {.name = "slo-tpot",
+     .argument = "MS",
+     .text = "Mean time per further token likewise. Default: 25.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_ALWAYS,
+     .offset = offsetof(struct options, slo_tpot_ms),
+     .minimum = 0.0,
+     .maximum = 1e9},
+    {.name = "json",
+     .argument = "FILE",
+     .text = "Write the results as JSON.",
+     .kind = OPTION_TEXT,
+     .scope = OPTION_SILENT,
+     .offset = offsetof(struct options, json_path)},
+    {.name = "html",
+     .argument = "FILE",
+     .text = "Write a page with charts.",
+     .kind = OPTION_TEXT,
+     .scope = OPTION_SILENT,
+     .offset = offsetof(struct options, html_path)},
+    {.kind = OPTION_HEADING, .text = "Other"},
+    {.name = "list",
+     .text = "Show engines, strategies, workloads and parameters.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_SILENT,
+     .read = read_list},
+    {.name = "version",
+     .text = "Show the version of the library.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_SILENT,
+     .read = read_version},
+    {.name = "help",
+     .text = "Show this text.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_SILENT,
+     .read = read_help},
+};
+
+const size_t option_row_count = sizeof option_rows / sizeof option_rows[0];

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What one replay measured, and the writers that show it.
+ *
+ * The simulation fills one `replay_result` per run (a strategy and a seed).
+ * Everything in it is a function of the options and the trace alone: no
+ * wall-clock time, no path beyond a base name. The writers keep that property,
+ * so that the same seed gives the same bytes.
+ *
+ * A number that does not exist (no answer had a second token, no request was
+ * served) is NaN: "-" in the table, null in JSON.
+ */
+#ifndef LBROUTE_REPLAY_REPORT_H
+#define LBROUTE_REPLAY_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/** Time buckets of equal length in which dispatches are counted. */
+enum { REPLAY_BUCKETS = 60 };
+
+/** Mean and percentiles (nearest rank) of one measure. */
+struct replay_quantiles {
+    double mean;
+    double p50;
+    double p90;
+    double p99;
+};
+
+/** One option in force, given or default, in the order of --help. */
+struct replay_option {
+    const char *name;  /**< Without the dashes, for example "cache-tokens". */
+    const char *value; /**< As one would type it. */
+};
+
+/** What one target did. */
+struct replay_target_result {
+    const char *name;      /**< As the router knows it. */
+    const char *engine;    /**< Engine by name. */
+    double weight;         /**< Configured weight. */
+    uint32_t limit;        /**< Max concurrency; 0: none. */
+    uint64_t cache_tokens; /**< Tokens its KV cache holds. */
+    uint64_t requests;     /**< Dispatched to it. */
+    uint64_t preemptions;  /**< Requests put back for lack of cache blocks. */
+    double hit_share;      /**< Cached tokens / input tokens. */
+    double busy_share;     /**< Part of the run in which it computed. */
+    uint64_t work_tokens;  /**< Input tokens it had to compute. */
+    /** Requests dispatched to it in each bucket of `bucket_s` seconds. */
+    uint32_t dispatched[REPLAY_BUCKETS];
+};
+
+/** One run: one strategy, one seed. Owned by whoever made it. */
+struct replay_result {
+    const char *strategy; /**< Name of lbroute_strategy_name(). */
+    uint64_t seed;        /**< Of the router and of a generated workload. */
+    const char *trace;    /**< Base name of the trace, or the workload. */
+    const char *engine;   /**< One name, or "mixed" when targets differ. */
+    const char *fleet;    /**< The --targets text as given. */
+    double load;          /**< Multiplier on the arrival rate. */
+    double slo_ttft_ms;   /**< First token counts as good up to here. */
+    double slo_tpot_ms;   /**< Time per output token likewise. */
+
+    uint64_t requests; /**< In the run; each was served or rejected. */
+    uint64_t rejected; /**< Refused for good: no target may take them. */
+    uint64_t waited;   /**< Held at the host because every target was full. */
+    uint64_t skipped;  /**< Bad trace lines left out by --skip-bad. */
+
+    /** Arrival at the router to first token, of the served requests. */
+    struct replay_quantiles ttft_ms;
+    /** (last token - first token) / (output tokens - 1), of the served
+     * requests with two output tokens or more. */
+    struct replay_quantiles tpot_ms;
+    /** Arrival at the router to last token. */
+    struct replay_quantiles total_ms;
+
+    double hit_share; /**< Cached tokens / input tokens, whole fleet. */
+    /** The same of one perfect LRU cache of all targets' size: the mark. */
+    double pooled_hit_share;
+    double goodput; /**< Share of all requests inside both SLOs. */
+    /** Largest work_tokens / weight over their mean; 1 is even. */
+    double busiest_over_mean;
+    double duration_s; /**< Virtual time to the last token. */
+    double bucket_s;   /**< duration_s / REPLAY_BUCKETS. */
+
+    size_t target_count;
+    const struct replay_target_result *targets;
+    size_t option_count;
+    const struct replay_option *options;
+};
+
+/** Prints a table, one line a run, best mean first-token time marked. */
+void replay_report_table(FILE *out, const struct replay_result *results,
+                         size_t count);
+
+/** Writes `{"runs":[…]}`. Returns 0, or -1 when writing failed (errno). */
+int replay_report_json(FILE *out, const struct replay_result *results,
+                       size_t count);
+
+/** Writes one self-contained page with charts. Returns 0, or -1 (errno). */
+int replay_report_html(FILE *out, const struct replay_result *results,
+                       size_t count);
+
+/** A progress bar. Shows nothing unless its stream is a terminal. */
+struct replay_progress {
+    FILE *out;
+    bool shown;            /**< The stream is a terminal. */
+    uint64_t started_ns;   /**< Monotonic wall clock at the start. */
+    uint64_t repainted_ns; /**< And at the last repaint. */
+};
+
+/** Starts a bar on a stream, usually stderr. */
+void replay_progress_start(struct replay_progress *progress, FILE *out);
+
+/** Repaints the bar, at most a few times a second; cheap to call often.
+ * `label` says what is running, for example "least_connections (3/7)". `done`
+ * and `total` count requests over all runs. */
+void replay_progress_update(struct replay_progress *progress, const char *label,
+                            uint64_t done, uint64_t total);
+
+/** Wipes the bar. */
+void replay_progress_end(struct replay_progress *progress);
+
+#endif

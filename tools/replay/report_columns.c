@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "report_columns.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct report_column report_columns[] = {
+    {"first token", "mean", "Mean time from arrival to the first token.",
+     REPORT_BETTER_LOWER, false, report_ttft_mean, report_text_ms},
+    {"first token", "p50", "Half of the requests had it by then.",
+     REPORT_BETTER_LOWER, false, report_ttft_p50, report_text_ms},
+    {"first token", "p90", "Nine of ten requests had it by then.",
+     REPORT_BETTER_LOWER, false, report_ttft_p90, report_text_ms},
+    {"first token", "p99", "99 of 100 requests had it by then.",
+     REPORT_BETTER_LOWER, false, report_ttft_p99, report_text_ms},
+    {"per token", "mean", "Mean time per output token after the first.",
+     REPORT_BETTER_LOWER, false, report_tpot_mean, report_text_ms},
+    {"per token", "p99", "99 of 100 requests were at least this fast.",
+     REPORT_BETTER_LOWER, true, report_tpot_p99, report_text_ms},
+    {"answer", "p50", "Half of the requests were answered in full by then.",
+     REPORT_BETTER_LOWER, true, report_total_p50, report_text_ms},
+    {"cache", "hits", "Input tokens found in a target's cache.",
+     REPORT_BETTER_HIGHER, false, report_hits, report_text_share},
+    {"inside", "SLO", "Goodput: requests inside both latency goals.",
+     REPORT_BETTER_HIGHER, false, report_goodput, report_text_share},
+    {"busiest", "/ mean",
+     "Computed input tokens of the busiest target over the mean; 1 is even.",
+     REPORT_BETTER_LOWER, false, report_busiest, report_text_ratio},
+    {"", "waited", "Requests held back because every target was full.",
+     REPORT_BETTER_NONE, true, report_waited, report_text_count},
+    {"", "rejected", "Requests that no target may take.", REPORT_BETTER_LOWER,
+     false, report_rejected, report_text_count},
+};
+
+const size_t report_column_count =
+    sizeof report_columns / sizeof report_columns[0];
+
+static bool is_better(const struct report_column *column, double value,
+                      double best)
+{
+    if (isnan(value))
+        return false;
+    if (isnan(best))
+        return true;
+    return column->better == REPORT_BETTER_LOWER ? value < best : value > best;
+}
+
+void report_column_best(const struct report_column *column,
+                        const struct replay_result *results, size_t count,
+                        char text[REPORT_TEXT_MAX])
+{
+    char other[REPORT_TEXT_MAX];
+    double best = (double)NAN;
+    bool differ = false;
+
+    if (column->better != REPORT_BETTER_NONE)
+        for (size_t i = 0; i < count; i++)
+            if (is_better(column, column->value(&results[i]), best))
+                best = column->value(&results[i]);
+    column->print(text, best);
+    for (size_t i = 0; i < count; i++) {
+        column->print(other, column->value(&results[i]));
+        differ |= strcmp(other, text) != 0;
+    }
+    if (isnan(best) || !differ)
+        text[0] = '\0';
+}
+
+bool report_seeds_differ(const struct replay_result *results, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (results[i].seed != results[0].seed)
+            return true;
+    return false;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The columns of the result table, for the terminal and for the page: what
+ * they show, how it is written and which end is better.
+ */
+#ifndef LBROUTE_REPLAY_REPORT_COLUMNS_H
+#define LBROUTE_REPLAY_REPORT_COLUMNS_H
+
+#include "report_measures.h"
+#include "report_text.h"
+
+enum report_better {
+    REPORT_BETTER_NONE,
+    REPORT_BETTER_LOWER,
+    REPORT_BETTER_HIGHER
+};
+
+struct report_column {
+    const char *group; /* heading over several columns, or "" */
+    const char *title;
+    const char *meaning; /* one sentence, for the page */
+    enum report_better better;
+    bool page_only; /* too much for a terminal */
+    report_getter *value;
+    report_printer *print;
+};
+
+extern const struct report_column report_columns[];
+extern const size_t report_column_count;
+
+/* Text of the best value of a column; "" where no run is better than another
+ * as far as the text shows. All runs with that text are the best. */
+void report_column_best(const struct report_column *column,
+                        const struct replay_result *results, size_t count,
+                        char text[REPORT_TEXT_MAX]);
+
+/* Whether the runs differ in their seed. */
+bool report_seeds_differ(const struct replay_result *results, size_t count);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "report_measures.h"
+
+double report_ttft_mean(const struct replay_result *result)
+{
+    return result->ttft_ms.mean;
+}
+
+double report_ttft_p50(const struct replay_result *result)
+{
+    return result->ttft_ms.p50;
+}
+
+double report_ttft_p90(const struct replay_result *result)
+{
+    return result->ttft_ms.p90;
+}
+
+double report_ttft_p99(const struct replay_result *result)
+{
+    return result->ttft_ms.p99;
+}
+
+double report_tpot_mean(const struct replay_result *result)
+{
+    return result->tpot_ms.mean;
+}
+
+double report_tpot_p50(const struct replay_result *result)
+{
+    return result->tpot_ms.p50;
+}
+
+double report_tpot_p90(const struct replay_result *result)
+{
+    return result->tpot_ms.p90;
+}
+
+double report_tpot_p99(const struct replay_result *result)
+{
+    return result->tpot_ms.p99;
+}
+
+double report_total_mean(const struct replay_result *result)
+{
+    return result->total_ms.mean;
+}
+
+double report_total_p50(const struct replay_result *result)
+{
+    return result->total_ms.p50;
+}
+
+double report_total_p90(const struct replay_result *result)
+{
+    return result->total_ms.p90;
+}
+
+double report_total_p99(const struct replay_result *result)
+{
+    return result->total_ms.p99;
+}
+
+double report_hits(const struct replay_result *result)
+{
+    return result->hit_share;
+}
+
+double report_pooled_hits(const struct replay_result *result)
+{
+    return result->pooled_hit_share;
+}
+
+double report_goodput(const struct replay_result *result)
+{
+    return result->goodput;
+}
+
+double report_busiest(const struct replay_result *result)
+{
+    return result->busiest_over_mean;
+}
+
+double report_waited(const struct replay_result *result)
+{
+    return (double)result->waited;
+}
+
+double report_rejected(const struct replay_result *result)
+{
+    return (double)result->rejected;
+}
