@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "fleet.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char SESSION[] = "3f2a9c54-6b1e-4d0f-9a7c-51e2d8b40000";
+
+/* Strategies whose requests carry a session: without one they would fall
+ * through to another rule. */
+static int needs_session(const char *strategy)
+{
+    static const char *const names[] = {"consistent_hash", "sticky_session"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(strategy, names[i]) == 0)
+            return 1;
+    return 0;
+}
+
+double bench_weight(size_t index, size_t distinct)
+{
+    return (double)(1 + index % distinct);
+}
+
+size_t bench_target_name(char name[BENCH_TARGET_NAME], size_t index)
+{
+    return (size_t)snprintf(name, BENCH_TARGET_NAME, "target-%05zu", index);
+}
+
+static lbroute_router *open_router(const bench_case *test, unsigned number)
+{
+    lbroute_router_options options;
+    lbroute_router *router;
+    uint32_t sessions = (uint32_t)test->targets * BENCH_SESSIONS;
+
+    lbroute_router_options_init(&options, sizeof options);
+    options.seed = 1 + number;
+    options.single_threaded = test->unlocked;
+    if (options.max_sessions < sessions)
+        options.max_sessions = sessions;
+    bench_check(lbroute_router_create(&options, &router), "router");
+    return router;
+}
+
+static lbroute_pool add_pool(lbroute_router *router, const char *strategy)
+{
+    lbroute_pool_options options;
+    lbroute_pool pool;
+
+    lbroute_pool_options_init(&options, sizeof options);
+    options.name = "bench";
+    options.name_len = strlen(options.name);
+    options.strategy = strategy;
+    options.strategy_len = strlen(strategy);
+    bench_check(lbroute_pool_add(router, &options, &pool), "pool");
+    return pool;
+}
+
+static void add_targets(lbroute_router *router, lbroute_pool pool,
+                        const bench_case *test)
+{
+    lbroute_target_options options;
+    lbroute_target target;
+    char name[BENCH_TARGET_NAME];
+
+    lbroute_target_options_init(&options, sizeof options);
+    options.pool = pool;
+    options.name = name;
+    for (size_t i = 0; i < test->targets; i++) {
+        options.name_len = bench_target_name(name, i);
+        options.weight = bench_weight(i, test->distinct_weights);
+        bench_check(lbroute_target_add(router, &options, 0, &target), "target");
+    }
+}
+
+/* The tail of the session is its number; the bytes stay in cache, as they are
+ * in a host that has just read the request. */
+static void set_session(bench_lane *lane, uint64_t number)
+{
+    memcpy(lane->session + BENCH_SESSION_BYTES - sizeof number, &number,
+           sizeof number);
+}
+
+void bench_lane_pick(bench_lane *lane)
+{
+    lane->now += BENCH_STEP_NS;
+    if (lane->sessions > 0)
+        set_session(lane, bench_random(&lane->random, lane->sessions));
+    bench_check(
+        lbroute_pick(lane->router, &lane->request, lane->now, &lane->decision),
+        "pick");
+}
+
+static void settle_oldest(bench_lane *lane)
+{
+    lane->event.ticket = lane->open[lane->next];
+    bench_check(lbroute_observe(lane->router, &lane->event, lane->now),
+                "observe");
+    lane->open[lane->next] = lane->decision.ticket;
+    if (++lane->next == lane->open_count)
+        lane->next = 0;
+}
+
+void bench_lane_step(bench_lane *lane)
+{
+    bench_lane_pick(lane);
+    settle_oldest(lane);
+}
+
+static bench_lane *open_lane(lbroute_router *router, lbroute_pool pool,
+                             const bench_case *test, unsigned number)
+{
+    bench_lane *lane = bench_alloc(1, sizeof *lane);
+
+    lane->router = router;
+    lane->open_count =
+        test->targets * BENCH_IN_FLIGHT * test->routers / test->lanes;
+    lane->open = bench_alloc(lane->open_count, sizeof *lane->open);
+    lane->random = number;
+    lbroute_request_init(&lane->request, sizeof lane->request);
+    lbroute_decision_init(&lane->decision, sizeof lane->decision);
+    lbroute_event_init(&lane->event, sizeof lane->event);
+    lane->request.pool = pool;
+    lane->event.kind = LBROUTE_EVENT_SUCCESS;
+    if (needs_session(test->strategy)) {
+        lane->sessions = test->targets * BENCH_SESSIONS;
+        memcpy(lane->session, SESSION, sizeof lane->session);
+        lane->request.session = lane->session;
+        lane->request.session_len = sizeof lane->session;
+    }
+    return lane;
+}
+
+/* Fills the ring of open tickets, then lets the fleet turn over until every
+ * target and nearly every session has been seen several times. */
+static void warm_lane(bench_lane *lane)
+{
+    size_t steps = 8 * lane->open_count + 1000;
+
+    for (size_t i = 0; i < lane->open_count; i++) {
+        bench_lane_pick(lane);
+        lane->open[i] = lane->decision.ticket;
+    }
+    for (size_t i = 0; i < steps; i++)
+        bench_lane_step(lane);
+}
+
+bench_fleet *bench_fleet_open(const bench_case *test)
+{
+    bench_fleet *fleet = bench_alloc(1, sizeof *fleet);
+    lbroute_pool pools[BENCH_LANES_MAX];
+
+    fleet->router_count = test->routers;
+    fleet->lane_count = test->lanes;
+    for (unsigned i = 0; i < test->routers; i++) {
+        fleet->routers[i] = open_router(test, i);
+        pools[i] = add_pool(fleet->routers[i], test->strategy);
+        add_targets(fleet->routers[i], pools[i], test);
+    }
+    for (unsigned i = 0; i < test->lanes; i++) {
+        unsigned router = i % test->routers;
+
+        fleet->lanes[i] =
+            open_lane(fleet->routers[router], pools[router], test, i);
+        warm_lane(fleet->lanes[i]);
+    }
+    return fleet;
+}
+
+void bench_fleet_close(bench_fleet *fleet)
+{
+    for (unsigned i = 0; i < fleet->lane_count; i++) {
+        free(fleet->lanes[i]->open);
+        free(fleet->lanes[i]);
+    }
+    for (unsigned i = 0; i < fleet->router_count; i++)
+        lbroute_router_destroy(fleet->routers[i]);
+    free(fleet);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pick + observe for each strategy that the library knows:
+ *
+ *     pick.STRATEGY.N             one thread, the lock on
+ *     pick.STRATEGY.N.unlocked    a router for one thread only
+ *     pick.STRATEGY.N.2threads    two threads on one router
+ *     pick.STRATEGY.N.2routers    two threads, a router each
+ *
+ * and weighted.distinct10.N: the weighted rule with ten different weights.
+ */
+#include "fleet.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void *open_pick(const bench_case *test)
+{
+    return bench_fleet_open(test);
+}
+
+static void work_pick(void *fixture, unsigned lane_number, uint64_t operations)
+{
+    bench_fleet *fleet = fixture;
+    bench_lane *lane = fleet->lanes[lane_number];
+
+    for (uint64_t i = 0; i < operations; i++)
+        bench_lane_step(lane);
+    bench_keep(lane->decision.ticket);
+}
+
+static void close_pick(void *fixture)
+{
+    bench_fleet_close(fixture);
+}
+
+static const bench_kind pick = {open_pick, work_pick, close_pick};
+
+/* Promise for the rules that look at nothing but weight and load. */
+static void set_budget(bench_case *test)
+{
+    static const char *const rules[] = {"weighted", "round_robin", "random",
+                                        "power_of_two", "least_connections"};
+
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (strcmp(test->strategy, rules[i]) == 0) {
+            if (test->targets == 10)
+                test->budget_ns = 60;
+            else if (test->targets == 100)
+                test->budget_ns = 80;
+            else if (test->targets == 1000)
+                test->budget_ns = 300;
+        }
+}
+
+static bench_case *add_pick(bench_list *list, const char *name,
+                            const char *strategy, size_t targets,
+                            const char *variant)
+{
+    bench_case *test = bench_list_add_sized(list, &pick, name, targets);
+
+    bench_case_vary(test, variant);
+    test->strategy = strategy;
+    return test;
+}
+
+static void add_single(bench_list *list, const char *name, const char *strategy,
+                       size_t targets, int unlocked)
+{
+    bench_case *test =
+        add_pick(list, name, strategy, targets, unlocked ? ".unlocked" : "");
+
+    test->unlocked = unlocked;
+    set_budget(test);
+    if (strcmp(strategy, "weighted") == 0)
+        bench_case_compare(test, BENCH_COMPARE_TIME, "peer.nginx_swrr");
+}
+
+static void add_threads(bench_list *list, const char *name,
+                        const char *strategy, size_t targets, unsigned routers)
+{
+    bench_case *test = add_pick(list, name, strategy, targets,
+                                routers == 1 ? ".2threads" : ".2routers");
+
+    test->lanes = 2;
+    test->routers = routers;
+    bench_case_compare(test, BENCH_COMPARE_THROUGHPUT, name);
+}
+
+static void add_strategy(bench_list *list, const char *strategy)
+{
+    char name[BENCH_NAME_MAX];
+
+    snprintf(name, sizeof name, "pick.%s", strategy);
+    for (size_t i = 0; i < BENCH_SIZES; i++) {
+        add_single(list, name, strategy, bench_sizes[i], 0);
+        add_single(list, name, strategy, bench_sizes[i], 1);
+        add_threads(list, name, strategy, bench_sizes[i], 1);
+        add_threads(list, name, strategy, bench_sizes[i], 2);
+    }
+}
+
+static void add_distinct_weights(bench_list *list, size_t targets)
+{
+    bench_case *test =
+        add_pick(list, "weighted.distinct10", "weighted", targets, "");
+
+    test->distinct_weights = 10;
+    set_budget(test);
+    bench_case_compare(test, BENCH_COMPARE_TIME, "peer.nginx_swrr");
+}
+
+void bench_suite_pick(bench_list *list)
+{
+    for (size_t i = 0; i < BENCH_SIZES; i++)
+        add_distinct_weights(list, bench_sizes[i]);
+    for (size_t i = 0; lbroute_strategy_name(i) != NULL; i++)
+        add_strategy(list, lbroute_strategy_name(i));
+}
