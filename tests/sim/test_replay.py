@@ -53,6 +53,19 @@ class Replay(unittest.TestCase):
             self.assertIn(word, done.stderr)
         self.assertEqual(done.stdout, "")
 
+    def test_no_strategy_collapses_a_fleet(self):
+        """Those that follow a key may; random ones are only as good as chance
+        where prefill is short (rag), so that workload is left out here."""
+        follow_a_key = {"consistent_hash", "sticky_session"}
+        for workload in ("chat", "shared", "agents", "bursts"):
+            for load in ("0.7", "1.0", "1.3"):
+                runs, _, _ = self.runs("--workload", workload, "--load", load,
+                                       "--targets", "8", "--strategy", "all")
+                p99 = {run["strategy"]: run["ttft_ms"]["p99"] for run in runs}
+                for strategy in set(p99) - follow_a_key:
+                    self.assertLessEqual(p99[strategy], 2 * p99["weighted"],
+                                         (workload, load, strategy))
+
     def test_help_names_every_option(self):
         done = replay("--help")
         self.assertEqual(done.returncode, 0)
