@@ -45,6 +45,8 @@ static void append_ids(struct workload *workload, const uint32_t *known,
 {
     uint32_t *ids;
 
+    if (count == 0)
+        return;
     workload->ids = grow_array(workload->ids, &workload->id_capacity,
                                workload->id_count + count, sizeof *ids);
     ids = workload->ids + workload->id_count;

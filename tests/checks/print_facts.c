@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Prints what the library says of itself, for check_docs.py: a line a
+ * strategy, a line a parameter, fields separated by tabs.
+ */
+#include <lbroute/lbroute.h>
+#include <stdio.h>
+
+static void print_strategies(void)
+{
+    const char *name = NULL;
+    for (size_t i = 0; (name = lbroute_strategy_name(i)) != NULL; i++)
+        printf("strategy\t%s\n", name);
+}
+
+static void print_parameters(void)
+{
+    lbroute_param_info info;
+    lbroute_param_info_init(&info, sizeof info);
+    for (size_t i = 0; lbroute_param_get_info(i, &info) == LBROUTE_OK; i++)
+        printf("parameter\t%s\t%.10g\t%.10g\t%.10g\t%s\n", info.name,
+               info.default_value, info.minimum, info.maximum, info.text);
+}
+
+int main(void)
+{
+    print_strategies();
+    print_parameters();
+    return 0;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The layout of every public struct, pinned. A released struct may only grow
+ * at its end: then its SIZE changes and lines are added, nothing else.
+ *
+ * The numbers hold where pointers and size_t have 64 bits and 64-bit integers
+ * and doubles are aligned to 8 (LP64, LLP64). Elsewhere the test is skipped:
+ * there the compiler's layout is the ABI.
+ */
+#include <assert.h>
+#include <lbroute/lbroute.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Exit code by which a test says that it was skipped. */
+enum { SKIPPED = 77 };
+
+#if UINTPTR_MAX == UINT64_MAX && SIZE_MAX == UINT64_MAX
+
+enum { RESULT = 0 };
+
+#define SIZE(type, bytes) static_assert(sizeof(type) == (bytes), #type)
+#define PIN(type, field, offset)                                               \
+    static_assert(offsetof(type, field) == (offset), #type "." #field)
+
+SIZE(lbroute_allocator, 24);
+PIN(lbroute_allocator, allocate, 0);
+PIN(lbroute_allocator, release, 8);
+PIN(lbroute_allocator, user, 16);
+
+SIZE(lbroute_router_options, 104);
+PIN(lbroute_router_options, size, 0);
+PIN(lbroute_router_options, allocator, 8);
+PIN(lbroute_router_options, seed, 32);
+PIN(lbroute_router_options, digest_key, 40);
+PIN(lbroute_router_options, ticket_ttl, 56);
+PIN(lbroute_router_options, max_pools, 64);
+PIN(lbroute_router_options, max_targets, 68);
+PIN(lbroute_router_options, max_tickets, 72);
+PIN(lbroute_router_options, max_sessions, 76);
+PIN(lbroute_router_options, single_threaded, 80);
+PIN(lbroute_router_options, reserved0, 84);
+PIN(lbroute_router_options, header_prefix, 88);
+PIN(lbroute_router_options, header_prefix_len, 96);
+
+SIZE(lbroute_pool_options, 40);
+PIN(lbroute_pool_options, size, 0);
+PIN(lbroute_pool_options, name, 8);
+PIN(lbroute_pool_options, name_len, 16);
+PIN(lbroute_pool_options, strategy, 24);
+PIN(lbroute_pool_options, strategy_len, 32);
+
+SIZE(lbroute_pool_info, 280);
+PIN(lbroute_pool_info, size, 0);
+PIN(lbroute_pool_info, strategy, 8);
+PIN(lbroute_pool_info, targets, 16);
+PIN(lbroute_pool_info, name_len, 20);
+PIN(lbroute_pool_info, name, 24);
+
+SIZE(lbroute_param_info, 48);
+PIN(lbroute_param_info, size, 0);
+PIN(lbroute_param_info, name, 8);
+PIN(lbroute_param_info, text, 16);
+PIN(lbroute_param_info, default_value, 24);
+PIN(lbroute_param_info, minimum, 32);
+PIN(lbroute_param_info, maximum, 40);
+
+SIZE(lbroute_target_options, 96);
+PIN(lbroute_target_options, size, 0);
+PIN(lbroute_target_options, name, 8);
+PIN(lbroute_target_options, name_len, 16);
+PIN(lbroute_target_options, pool, 24);
+PIN(lbroute_target_options, weight, 32);
+PIN(lbroute_target_options, max_concurrency, 40);
+PIN(lbroute_target_options, reserved0, 44);
+PIN(lbroute_target_options, max_input_tokens, 48);
+PIN(lbroute_target_options, tier, 56);
+PIN(lbroute_target_options, tier_len, 64);
+PIN(lbroute_target_options, model, 72);
+PIN(lbroute_target_options, model_len, 80);
+PIN(lbroute_target_options, user, 88);
+
+SIZE(lbroute_target_info, 816);
+PIN(lbroute_target_info, size, 0);
+PIN(lbroute_target_info, pool, 8);
+PIN(lbroute_target_info, weight, 16);
+PIN(lbroute_target_info, max_input_tokens, 24);
+PIN(lbroute_target_info, max_concurrency, 32);
+PIN(lbroute_target_info, draining, 36);
+PIN(lbroute_target_info, user, 40);
+PIN(lbroute_target_info, name, 48);
+PIN(lbroute_target_info, tier, 304);
+PIN(lbroute_target_info, model, 560);
+
+SIZE(lbroute_request, 136);
+PIN(lbroute_request, size, 0);
+PIN(lbroute_request, pool, 8);
+PIN(lbroute_request, model, 16);
+PIN(lbroute_request, model_len, 24);
+PIN(lbroute_request, tier, 32);
+PIN(lbroute_request, tier_len, 40);
+PIN(lbroute_request, session, 48);
+PIN(lbroute_request, session_len, 56);
+PIN(lbroute_request, client, 64);
+PIN(lbroute_request, client_len, 72);
+PIN(lbroute_request, conversation, 80);
+PIN(lbroute_request, conversation_len, 88);
+PIN(lbroute_request, prompt, 96);
+PIN(lbroute_request, prompt_len, 104);
+PIN(lbroute_request, input_tokens, 112);
+PIN(lbroute_request, exclude, 120);
+PIN(lbroute_request, exclude_len, 128);
+
+SIZE(lbroute_decision, 712);
+PIN(lbroute_decision, size, 0);
+PIN(lbroute_decision, target, 8);
+PIN(lbroute_decision, ticket, 16);
+PIN(lbroute_decision, pool, 24);
+PIN(lbroute_decision, user, 32);
+PIN(lbroute_decision, rule, 40);
+PIN(lbroute_decision, reason, 44);
+PIN(lbroute_decision, bench_ignored, 48);
+PIN(lbroute_decision, candidates, 52);
+PIN(lbroute_decision, eligible, 56);
+PIN(lbroute_decision, in_flight, 60);
+PIN(lbroute_decision, max_concurrency, 64);
+PIN(lbroute_decision, reserved0, 68);
+PIN(lbroute_decision, weight, 72);
+PIN(lbroute_decision, load, 80);
+PIN(lbroute_decision, score, 88);
+PIN(lbroute_decision, sticky_digest, 96);
+PIN(lbroute_decision, wait_ns, 104);
+PIN(lbroute_decision, prefix_matched, 112);
+PIN(lbroute_decision, prefix_total, 120);
+PIN(lbroute_decision, reasons, 128);
+PIN(lbroute_decision, target_name_len, 192);
+PIN(lbroute_decision, pool_name_len, 196);
+PIN(lbroute_decision, target_name, 200);
+PIN(lbroute_decision, pool_name, 456);
+
+SIZE(lbroute_candidate, 64);
+PIN(lbroute_candidate, size, 0);
+PIN(lbroute_candidate, target, 8);
+PIN(lbroute_candidate, verdict, 16);
+PIN(lbroute_candidate, in_window, 20);
+PIN(lbroute_candidate, in_flight, 24);
+PIN(lbroute_candidate, max_concurrency, 28);
+PIN(lbroute_candidate, weight, 32);
+PIN(lbroute_candidate, load, 40);
+PIN(lbroute_candidate, relative_load, 48);
+PIN(lbroute_candidate, score, 56);
+
+SIZE(lbroute_event, 24);
+PIN(lbroute_event, size, 0);
+PIN(lbroute_event, ticket, 8);
+PIN(lbroute_event, kind, 16);
+PIN(lbroute_event, reserved0, 20);
+
+SIZE(lbroute_stats, 336);
+PIN(lbroute_stats, size, 0);
+PIN(lbroute_stats, picks, 8);
+PIN(lbroute_stats, rejections, 16);
+PIN(lbroute_stats, settled, 144);
+PIN(lbroute_stats, expired, 272);
+PIN(lbroute_stats, open_tickets, 280);
+PIN(lbroute_stats, orphan_tickets, 288);
+PIN(lbroute_stats, sessions, 296);
+PIN(lbroute_stats, pools, 304);
+PIN(lbroute_stats, targets, 312);
+PIN(lbroute_stats, memory_bytes, 320);
+PIN(lbroute_stats, allocations, 328);
+
+SIZE(lbroute_target_stats, 336);
+PIN(lbroute_target_stats, size, 0);
+PIN(lbroute_target_stats, picks, 8);
+PIN(lbroute_target_stats, settled, 16);
+PIN(lbroute_target_stats, expired, 144);
+PIN(lbroute_target_stats, in_flight, 152);
+PIN(lbroute_target_stats, failures_in_row, 156);
+PIN(lbroute_target_stats, benches_in_row, 160);
+PIN(lbroute_target_stats, benched, 164);
+PIN(lbroute_target_stats, on_trial, 168);
+PIN(lbroute_target_stats, reserved0, 172);
+PIN(lbroute_target_stats, bench_left_ns, 176);
+PIN(lbroute_target_stats, weight, 184);
+PIN(lbroute_target_stats, load, 192);
+PIN(lbroute_target_stats, others, 200);
+PIN(lbroute_target_stats, gauges, 208);
+PIN(lbroute_target_stats, gauge_age_ns, 272);
+
+SIZE(lbroute_share, 56);
+PIN(lbroute_share, size, 0);
+PIN(lbroute_share, target, 8);
+PIN(lbroute_share, requests, 16);
+PIN(lbroute_share, configured, 24);
+PIN(lbroute_share, dispatched, 32);
+PIN(lbroute_share, drift, 40);
+PIN(lbroute_share, flagged, 48);
+PIN(lbroute_share, causes, 52);
+
+#else
+
+enum { RESULT = SKIPPED };
+
+#endif
+
+int main(void)
+{
+    return RESULT;
+}

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+# Shared by tools/build, tools/demo and tools/test, which source it. Sets
+# `root`, the folder of the repository, and defines the functions below.
+# shellcheck shell=bash
+
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# What a release build needs, and what the tests need besides (Debian 12).
+build_packages=(gcc libc6-dev meson ninja-build pkg-config libxxhash-dev
+    zlib1g-dev liblzma-dev libjansson-dev)
+test_packages=(g++ clang libclang-rt-14-dev clang-format-14 libcmocka-dev
+    doxygen)
+
+fail() {
+    echo "$(basename "$0"): $*" >&2
+    exit 1
+}
+
+# Prints the comment at the top of the calling script.
+print_help() {
+    sed -n '3,/^$/ s/^# \{0,1\}//p' "$0"
+}
+
+# Runs a command with the rights to install packages.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        fail "packages are missing (${missing[*]}): run it as root, install" \
+            "sudo, or install them yourself"
+    fi
+}
+
+# Installs those of the named Debian packages that are missing. Where there is
+# no dpkg, the build itself says what it lacks.
+install_missing() {
+    command -v dpkg-query >/dev/null || return 0
+    missing=()
+    local package
+    for package in "$@"; do
+        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" \
+            2>/dev/null)" = installed ] || missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    echo "Installing: ${missing[*]}"
+    as_root apt-get update -qq || echo "Package lists are not up to date."
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+        --no-install-recommends -o DPkg::Lock::Timeout=300 "${missing[@]}" \
+        >/dev/null || fail "could not install: ${missing[*]}"
+}
+
+# Debian's meson brings its own Python, whatever stands first in PATH.
+run_meson() {
+    if [ -x /usr/bin/meson ]; then
+        /usr/bin/meson "$@"
+    else
+        meson "$@"
+    fi
+}
+
+# configure DIR OPTION...: sets a build directory up, or brings it in line with
+# the options. One that was copied here from another place is made anew.
+configure() {
+    local dir=$1
+    shift
+    if [ -f "$dir/build.ninja" ] &&
+        grep -qsF "\"source\": \"$root\"" "$dir/meson-info/meson-info.json"; then
+        run_meson setup --reconfigure "$@" "$dir" "$root" >/dev/null
+        return
+    fi
+    [ ! -d "$dir/meson-private" ] || rm -rf "$dir"
+    run_meson setup "$@" "$dir" "$root"
+}
