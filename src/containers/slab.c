@@ -74,7 +74,6 @@ static struct lbr_slot *fresh_slot(struct lbr_slab *slab)
 int lbr_slab_take(struct lbr_slab *slab, void **object)
 {
     struct lbr_slot *slot;
-    uint64_t handle;
 
     if (slab->free_head) {
         slot = lbr_slab_at(slab, slab->free_head - 1);
@@ -86,9 +85,6 @@ int lbr_slab_take(struct lbr_slab *slab, void **object)
         if (!slot)
             return LBROUTE_ERR_NO_MEMORY;
     }
-    handle = slot->handle;
-    memset(slot, 0, slab->object_size);
-    slot->handle = handle;
     slot->next_free = LBR_SLOT_LIVE;
     slab->live++;
     *object = slot;

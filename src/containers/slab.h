@@ -43,8 +43,8 @@ void lbr_slab_init(struct lbr_slab *slab, struct lbr_memory *memory,
 
 void lbr_slab_destroy(struct lbr_slab *slab);
 
-/* Takes a zeroed object (its slot set). Returns 0, LBROUTE_ERR_LIMIT or
- * LBROUTE_ERR_NO_MEMORY. */
+/* Takes an object: its slot is set, the rest is what it was. Returns 0,
+ * LBROUTE_ERR_LIMIT or LBROUTE_ERR_NO_MEMORY. */
 int lbr_slab_take(struct lbr_slab *slab, void **object);
 
 /* Frees an object; its handle is stale from now on. */

@@ -3,22 +3,6 @@
 
 #include "base/clock.h"
 
-lbr_health_mark lbr_health_sent(struct lbr_health *health, uint64_t now)
-{
-    uint32_t trial = (uint32_t)lbr_health_on_trial(health, now);
-
-    health->trials += trial;
-    return health->epoch << 1 | trial;
-}
-
-int lbr_health_ended(struct lbr_health *health, lbr_health_mark mark)
-{
-    if (!(mark & 1))
-        return 0;
-    health->trials--;
-    return 1;
-}
-
 static int speaks(const struct lbr_health *health, lbr_health_mark mark)
 {
     return mark >> 1 == (health->epoch & UINT32_MAX >> 1);
@@ -39,7 +23,8 @@ int lbr_health_success(struct lbr_health *health, lbr_health_mark mark)
 
     if (!speaks(health, mark))
         return 0;
-    recover(health);
+    if (health->unproven || health->failures)
+        recover(health);
     return changed;
 }
 

@@ -55,11 +55,23 @@ static inline int lbr_health_open(const struct lbr_health *health, uint64_t now)
 }
 
 /* Notes a request sent at |now|. */
-lbr_health_mark lbr_health_sent(struct lbr_health *health, uint64_t now);
+static inline lbr_health_mark lbr_health_sent(struct lbr_health *health,
+                                              uint64_t now)
+{
+    uint32_t trial = (uint32_t)lbr_health_on_trial(health, now);
 
-/* Notes that a request ended in any way. Returns whether the target's
- * standing changed. */
-int lbr_health_ended(struct lbr_health *health, lbr_health_mark mark);
+    health->trials += trial;
+    return health->epoch << 1 | trial;
+}
+
+/* Notes that a request ended in any way. Returns whether it was a trial, so
+ * that the target's standing changed. */
+static inline int lbr_health_ended(struct lbr_health *health,
+                                   lbr_health_mark mark)
+{
+    health->trials -= mark & 1;
+    return (int)(mark & 1);
+}
 
 /* Notes how it ended, after lbr_health_ended(). Return whether the standing
  * changed. */

@@ -26,6 +26,12 @@ static int beats(struct lbr_order_key a, struct lbr_order_key b)
     return a.load_bits < b.load_bits + (a.tie < b.tie);
 }
 
+/* All ones if |condition| holds, else 0. */
+static uint64_t mask_if(int condition)
+{
+    return 0 - (uint64_t)condition;
+}
+
 /* The best so far, and who it is. */
 struct leader {
     struct lbr_order_key key;
@@ -38,7 +44,7 @@ static void challenge(struct leader *leader, const struct lbr_order_key *keys,
                       uint32_t rival)
 {
     struct lbr_order_key key = keys[rival];
-    uint64_t lost = 0 - (uint64_t)beats(key, leader->key);
+    uint64_t lost = mask_if(beats(key, leader->key));
 
     leader->position ^= (leader->position ^ rival) & (uint32_t)lost;
     leader->key.load_bits ^= (leader->key.load_bits ^ key.load_bits) & lost;
@@ -82,20 +88,21 @@ static void play_up(struct lbr_load_order *order, uint32_t position)
  * chains instead of a long one. */
 static uint32_t search(const struct lbr_load_order *order)
 {
-    uint64_t lowest = order->keys[0].load_bits;
+    const struct lbr_order_key *keys = order->keys;
+    uint64_t lowest = keys[0].load_bits;
     uint64_t first = UINT64_MAX;
     uint32_t best = 0;
     uint32_t i;
 
     for (i = 1; i < order->count; i++)
-        lowest = order->keys[i].load_bits < lowest ? order->keys[i].load_bits
-                                                   : lowest;
+        lowest ^=
+            (lowest ^ keys[i].load_bits) & mask_if(keys[i].load_bits < lowest);
     for (i = 0; i < order->count; i++) {
-        uint64_t tie = order->keys[i].load_bits == lowest ? order->keys[i].tie
-                                                          : UINT64_MAX;
+        uint64_t tie = keys[i].tie | mask_if(keys[i].load_bits != lowest);
+        uint64_t earlier = mask_if(tie < first);
 
-        best = tie < first ? i : best;
-        first = tie < first ? tie : first;
+        best ^= (best ^ i) & (uint32_t)earlier;
+        first ^= (first ^ tie) & earlier;
     }
     return best;
 }

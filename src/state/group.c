@@ -23,14 +23,6 @@ struct lbr_member *lbr_group_member(const struct lbr_group *group,
     return group->by_pool ? &target->by_pool : &target->by_model;
 }
 
-struct lbr_group *lbr_groups_find(struct lbr_group *groups,
-                                  struct lbr_text tier)
-{
-    while (groups && !lbr_text_equal(groups->tier, tier))
-        groups = groups->next;
-    return groups;
-}
-
 struct lbr_group *lbr_group_create(struct lbr_memory *memory,
                                    const struct lbr_slab *targets,
                                    struct lbr_text tier, unsigned uses,

@@ -30,11 +30,16 @@ struct lbr_model {
     struct lbr_group *groups;
     struct lbr_pool *pool; /* of all its targets, unless … */
     int mixed;             /* … they are in several, or one is in none */
-    struct lbr_text name; /* own allocation */
+    struct lbr_text name;  /* own allocation */
 };
 
 /* The group of |tier| in a list of groups, or NULL. */
-struct lbr_group *lbr_groups_find(struct lbr_group *groups,
-                                  struct lbr_text tier);
+static inline struct lbr_group *lbr_groups_find(struct lbr_group *groups,
+                                                struct lbr_text tier)
+{
+    while (groups && !lbr_text_equal(groups->tier, tier))
+        groups = groups->next;
+    return groups;
+}
 
 #endif

@@ -73,6 +73,8 @@ static int create_named(struct lbroute_router *router, struct lbr_slab *slab,
         lbr_text_free(&router->memory, *copy);
         return result;
     }
+    memset((char *)*object + sizeof(struct lbr_slot), 0,
+           slab->object_size - sizeof(struct lbr_slot));
     lbr_map_add(names, key_of(name),
                 lbr_slab_index(((struct lbr_slot *)*object)->handle));
     return LBROUTE_OK;
