@@ -92,6 +92,23 @@ static void list_candidates(const struct lbr_pick *pick, struct rows *rows)
     }
 }
 
+/* Brings every group that the pick looked at back to the router's time: those
+ * of the candidates, and of the pools that these are in. */
+static void restore(struct lbr_view *view, const struct lbr_pick *pick)
+{
+    struct lbr_group *group;
+    uint32_t i;
+
+    lbr_view_restore(view, pick->scope.candidates);
+    if (pick->scope.pool) {
+        lbr_view_restore(view, pick->scope.pool->groups);
+        return;
+    }
+    for (group = pick->scope.candidates; group; group = group->next)
+        for (i = 0; i < group->count; i++)
+            lbr_view_restore_one(view, group->members[i]->by_pool.group);
+}
+
 static int explain_now(struct lbroute_router *router, const struct lbr_ask *ask,
                        uint64_t now, lbroute_decision *decision,
                        struct rows *rows)
@@ -111,9 +128,7 @@ static int explain_now(struct lbroute_router *router, const struct lbr_ask *ask,
         lbr_decision_reject(decision, &pick, &rejection);
     }
     list_candidates(&pick, rows);
-    lbr_view_restore(&view, pick.scope.candidates);
-    if (pick.scope.pool)
-        lbr_view_restore(&view, pick.scope.pool->groups);
+    restore(&view, &pick);
     lbr_view_end(&view);
     return result;
 }

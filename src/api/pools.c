@@ -212,6 +212,7 @@ static int set_param(struct lbr_pool *pool, enum lbr_param param, double value)
 {
     struct lbr_params params = pool->params;
     struct lbr_group *group;
+    uint32_t i;
 
     if (params.value[param] == value)
         return LBROUTE_OK;
@@ -223,7 +224,8 @@ static int set_param(struct lbr_pool *pool, enum lbr_param param, double value)
         restart_shares(pool);
     pool->params = params;
     for (group = pool->groups; group; group = group->next)
-        group->stale = 1;
+        for (i = 0; i < group->count; i++)
+            lbr_target_changed(group->members[i]);
     return LBROUTE_OK;
 }
 

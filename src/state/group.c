@@ -438,8 +438,6 @@ static double mean_of_others(struct lbr_group *group, uint64_t now)
 
         sum += trust.value * target->signals.others;
         trust_sum += trust.value;
-        if (trust.until < group->valid_until)
-            group->valid_until = trust.until;
     }
     return trust_sum > 0 ? sum / trust_sum : 0;
 }
@@ -448,12 +446,14 @@ static void renew_load(struct lbr_group *group, struct lbr_target *target,
                        uint64_t now)
 {
     uint64_t ttl = target->pool->params.signal_ttl;
-    double trust = lbr_signals_trust(&target->signals, now, ttl).value;
+    struct lbr_faded trust = lbr_signals_trust(&target->signals, now, ttl);
     struct lbr_faded pressure =
         lbr_signals_pressure(&target->signals, now, ttl);
 
-    target->extra = trust * target->signals.others +
-                    (1 - trust) * group->others_mean + pressure.value;
+    target->extra = trust.value * target->signals.others +
+                    (1 - trust.value) * group->others_mean + pressure.value;
+    if (trust.until < group->valid_until)
+        group->valid_until = trust.until;
     if (pressure.until < group->valid_until)
         group->valid_until = pressure.until;
     if (target->in_service) {

@@ -28,12 +28,17 @@ void lbr_view_begin(struct lbr_view *view, struct lbroute_router *router,
     shift_expired(view, -1);
 }
 
+void lbr_view_restore_one(struct lbr_view *view, struct lbr_group *group)
+{
+    if (group && view->at != view->router->clock &&
+        group->renewed_at != view->router->clock)
+        lbr_group_renew(group, view->router->clock);
+}
+
 void lbr_view_restore(struct lbr_view *view, struct lbr_group *groups)
 {
-    if (view->at == view->router->clock)
-        return;
     for (; groups; groups = groups->next)
-        lbr_group_renew(groups, view->router->clock);
+        lbr_view_restore_one(view, groups);
 }
 
 void lbr_view_end(struct lbr_view *view)

@@ -19,6 +19,9 @@ void lbr_view_begin(struct lbr_view *view, struct lbroute_router *router,
 /* Brings a list of groups that was looked at back to the router's own time. */
 void lbr_view_restore(struct lbr_view *view, struct lbr_group *groups);
 
+/* The same for one group, or none, that may not have been looked at. */
+void lbr_view_restore_one(struct lbr_view *view, struct lbr_group *group);
+
 /* Counts those tickets again. */
 void lbr_view_end(struct lbr_view *view);
 
