@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "api.h"
+#include "check.h"
+#include "program_state.h"
+
+/* Rules that a strategy may report, as bits. */
+struct strategy_rules {
+    const char *strategy;
+    uint32_t rules;
+};
+
+static const struct strategy_rules known_rules[] = {
+    {"weighted", 1u << LBROUTE_RULE_WEIGHTED},
+    {"round_robin", 1u << LBROUTE_RULE_ROUND_ROBIN},
+    {"random", 1u << LBROUTE_RULE_RANDOM},
+    {"power_of_two", 1u << LBROUTE_RULE_POWER_OF_TWO},
+    {"least_connections", 1u << LBROUTE_RULE_LEAST_CONNECTIONS},
+    {"consistent_hash", 1u << LBROUTE_RULE_CONSISTENT_HASH |
+                            1u << LBROUTE_RULE_RING_NEXT |
+                            1u << LBROUTE_RULE_LEAST_CONNECTIONS},
+    {"sticky_session",
+     1u << LBROUTE_RULE_STICKY_SESSION | 1u << LBROUTE_RULE_LEAST_CONNECTIONS},
+};
+
+static uint32_t rules_of(const char *strategy)
+{
+    for (size_t i = 0; i < sizeof known_rules / sizeof known_rules[0]; i++) {
+        if (strcmp(known_rules[i].strategy, strategy) == 0)
+            return known_rules[i].rules;
+    }
+    return ~(uint32_t)0;
+}
+
+/* One letter of eight, or nothing. */
+static void draw_key(struct program *program, char *key, const void **bytes,
+                     size_t *length)
+{
+    uint32_t letter = program_below(program, 16);
+    if (letter >= 8)
+        return;
+    *key = (char)('a' + letter);
+    *bytes = key;
+    *length = 1;
+}
+
+static void draw_exclusions(struct program *program,
+                            struct model_request *request)
+{
+    uint32_t wanted = program_below(program, 16);
+    if (wanted > 4)
+        return;
+    for (uint32_t i = 0; i < wanted; i++) {
+        size_t place = program_some_target(program);
+        int stale = program_below(program, 8) == 0;
+        lbroute_target target = program->removed[i];
+        if (!stale && place < MODEL_TARGETS)
+            target = program->model.targets[place].handle;
+        request->exclude[request->exclude_len++] = target;
+    }
+}
+
+static void draw_filters(struct program *program, struct model_request *request)
+{
+    static const int64_t tokens[] = {-1, 0, 10, 11, 101, INT64_MAX};
+    struct program_pool *pool = program_some_pool(program);
+    uint32_t label = program_below(program, 16);
+    request->model = label < MODEL_LABELS ? (int)label : 0;
+    request->pool = pool ? pool->handle : 0;
+    if (!pool || program_below(program, 6) == 0) {
+        request->pool = 0;
+        request->model = 1 + (int)program_below(program, MODEL_LABELS - 1);
+    }
+    label = program_below(program, 16);
+    request->tier = label < MODEL_LABELS ? (int)label : 0;
+    request->tokens = tokens[program_below(program, 6)];
+}
+
+void program_draw_request(struct program *program,
+                          struct program_request *request)
+{
+    memset(request, 0, sizeof *request);
+    draw_filters(program, &request->model);
+    draw_exclusions(program, &request->model);
+    model_fill_request(&request->model, &request->api);
+    draw_key(program, request->session, &request->api.session,
+             &request->api.session_len);
+    draw_key(program, request->client, &request->api.client,
+             &request->api.client_len);
+    draw_key(program, request->conversation, &request->api.conversation,
+             &request->api.conversation_len);
+}
+
+static uint32_t allowed_rules(struct program *program,
+                              const struct model_target *target,
+                              const struct model_view *view)
+{
+    if (view->mixed)
+        return 1u << LBROUTE_RULE_WEIGHTED;
+    const struct program_pool *pool = program_find_pool(program, target->pool);
+    CHECK(pool != NULL);
+    return rules_of(lbroute_strategy_name(pool->strategy));
+}
+
+static void check_choice(struct program *program,
+                         const struct program_request *request,
+                         const struct model_view *view,
+                         const lbroute_decision *decision)
+{
+    size_t place = model_find(&program->model, decision->target);
+    CHECK(place < MODEL_TARGETS);
+    CHECK_I(view->verdicts[place], LBROUTE_REASON_NONE);
+    const struct model_target *target = &program->model.targets[place];
+    CHECK_U(decision->in_flight, target->in_flight + 1);
+    CHECK_U(decision->max_concurrency, target->max_concurrency);
+    CHECK(target->max_concurrency == 0 ||
+          decision->in_flight <= target->max_concurrency);
+    CHECK(decision->weight > 0 && decision->weight <= target->weight);
+    CHECK(decision->load >= target->in_flight);
+    CHECK_I(decision->wait_ns, 0);
+    CHECK_I(decision->reason, LBROUTE_REASON_NONE);
+    CHECK((allowed_rules(program, target, view) >> decision->rule) & 1);
+    int keyed = request->api.session_len + request->api.client_len > 0;
+    CHECK_I(decision->sticky_digest != 0, keyed);
+}
+
+static void check_refusal(const struct model_view *view,
+                          const lbroute_decision *decision)
+{
+    CHECK(model_main_reason(view, decision->reason));
+    CHECK_U(decision->target, 0);
+    CHECK_U(decision->ticket, 0);
+    CHECK_I(decision->rule, LBROUTE_RULE_NONE);
+    CHECK_U(decision->in_flight, view->in_flight);
+    CHECK_U(decision->max_concurrency, view->limit);
+    for (int i = 1; i < LBROUTE_REASON_NO_TARGETS; i++)
+        CHECK_U(decision->reasons[i], view->reasons[i]);
+}
+
+void program_check_answer(struct program *program,
+                          const struct program_request *request,
+                          const struct model_view *view, int result,
+                          const lbroute_decision *decision)
+{
+    if (result == LBROUTE_ERR_LIMIT) {
+        CHECK_U(program->model.ticket_count, program->max_tickets);
+        return;
+    }
+    CHECK_U(decision->candidates, view->candidates);
+    CHECK_U(decision->eligible, view->eligible);
+    CHECK_I(decision->bench_ignored, view->bench_ignored);
+    CHECK_I(result, model_result(view));
+    if (view->eligible == 0)
+        check_refusal(view, decision);
+    else
+        check_choice(program, request, view, decision);
+}

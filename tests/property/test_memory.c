@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory: every allocation may fail, none happens in a warm pick or observe,
+ * churn leaves nothing behind, the estimate holds.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api.h"
+#include "check.h"
+#include "heap.h"
+#include "prng.h"
+#include "script.h"
+
+static struct script script;
+
+/* --- Failing allocations ------------------------------------------------- */
+
+/* All that a failed call must leave alone: everything but the memory that it
+ * may have set aside, and the number of its attempts. */
+static void check_unchanged(const lbroute_stats *before,
+                            const lbroute_stats *after)
+{
+    lbroute_stats copy = *after;
+    copy.allocations = before->allocations;
+    copy.memory_bytes = before->memory_bytes;
+    CHECK_I(memcmp(&copy, before, sizeof copy), 0);
+}
+
+/* Performs an operation until it finds memory; `tries` at most. Returns
+ * whether a failure was swallowed. */
+static int perform(struct script_life *life, size_t number, int tries)
+{
+    lbroute_stats before = api_stats(life->router);
+    uint64_t failures = life->heap.failures;
+    int result = script_perform(life, &script, number);
+    while (result == LBROUTE_ERR_NO_MEMORY) {
+        lbroute_stats after = api_stats(life->router);
+        CHECK(life->heap.failures > failures);
+        CHECK(tries-- > 0);
+        check_unchanged(&before, &after);
+        CHECK_U(after.memory_bytes, life->heap.bytes);
+        failures = life->heap.failures;
+        result = script_perform(life, &script, number);
+    }
+    if (life->heap.failures == failures)
+        return 0;
+    CHECK(script_may_forget(&script, number));
+    return 1;
+}
+
+static void finish(struct script_life *life)
+{
+    lbroute_stats stats = api_stats(life->router);
+    CHECK_U(stats.targets, 0);
+    CHECK_U(stats.pools, 0);
+    CHECK_U(stats.orphan_tickets, life->open_count);
+    CHECK_U(stats.memory_bytes, life->heap.bytes);
+    lbroute_router_destroy(life->router);
+    CHECK_U(life->heap.live, 0);
+    CHECK_U(life->heap.bytes, 0);
+}
+
+/* A life in which allocation `fail_at` fails. Returns how many were tried. */
+static uint64_t live_once(struct script_life *life, uint64_t fail_at,
+                          const struct script_life *model)
+{
+    check_context("allocation failures", fail_at);
+    memset(life, 0, sizeof *life);
+    life->heap.fail_at = fail_at;
+    int result = script_begin(life);
+    if (result != LBROUTE_OK) {
+        CHECK_I(result, LBROUTE_ERR_NO_MEMORY);
+        CHECK(life->router == NULL);
+        CHECK_U(life->heap.live, 0);
+        return life->heap.calls;
+    }
+    int forgot = 0;
+    for (size_t i = 0; i < SCRIPT_OPERATIONS; i++) {
+        check_step(i);
+        forgot |= perform(life, i, 1);
+        if (model && !forgot)
+            CHECK_I(life->trace[i], model->trace[i]);
+    }
+    uint64_t calls = life->heap.calls;
+    finish(life);
+    return calls;
+}
+
+/* After each failure and a second try everything goes on as if nothing had
+ * happened. */
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    static struct script_life model;
+    static struct script_life life;
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        script_draw(&script, seed);
+        uint64_t allocations = live_once(&model, 0, NULL);
+        CHECK(allocations > 100);
+        for (uint64_t i = 1; i <= allocations; i++)
+            (void)live_once(&life, i, &model);
+    }
+}
+
+/* Nearly every operation meets a failure, some several. */
+static void many_allocations_may_fail(void **state)
+{
+    (void)state;
+    static struct script_life model;
+    static struct script_life life;
+    for (uint64_t seed = 1; seed <= scaled(100); seed++) {
+        struct rng rng;
+        rng_seed(&rng, seed);
+        script_draw(&script, 1 + seed % 4);
+        (void)live_once(&model, 0, NULL);
+        check_context("many allocation failures", seed);
+        memset(&life, 0, sizeof life);
+        CHECK_I(script_begin(&life), LBROUTE_OK);
+        int forgot = 0;
+        for (size_t i = 0; i < SCRIPT_OPERATIONS; i++) {
+            check_step(i);
+            life.heap.fail_at = life.heap.calls + rng_between(&rng, 1, 6);
+            forgot |= perform(&life, i, 1);
+            if (!forgot)
+                CHECK_I(life.trace[i], model.trace[i]);
+        }
+        finish(&life);
+    }
+}
+
+/* A router with a heavy target and light ones that have gained much credit. */
+static lbroute_router *start_credit(struct heap *heap, lbroute_pool *pool,
+                                    lbroute_target *heavy)
+{
+    lbroute_router_options options;
+    lbroute_router *router = NULL;
+    lbroute_request request;
+    lbroute_router_options_init(&options, sizeof options);
+    options.seed = 1;
+    heap_attach(heap, &options);
+    CHECK_I(lbroute_router_create(&options, &router), LBROUTE_OK);
+    *pool = api_pool(router, "pool", "weighted");
+    *heavy = api_target(router, *pool, "heavy", 1000);
+    for (char name[] = "a"; name[0] < 'f'; name[0]++)
+        (void)api_target(router, *pool, name, 1);
+    api_request(&request, *pool);
+    for (int i = 0; i < 400; i++)
+        (void)api_serve(router, &request, 0, LBROUTE_EVENT_SUCCESS);
+    return router;
+}
+
+static int move_away(struct heap *heap, lbroute_router *router,
+                     lbroute_pool pool, lbroute_target target, uint64_t fail_in)
+{
+    lbroute_target_options options;
+    api_target_options(&options, pool, "ignored", 1);
+    options.tier = "another tier";
+    options.tier_len = strlen(options.tier);
+    options.model = "another model";
+    options.model_len = strlen(options.model);
+    heap->fail_at = heap->calls + fail_in;
+    return lbroute_target_update(router, target, &options, 0);
+}
+
+/* A move with a new weight that fails half-way takes nobody's credit. */
+static void a_failed_move_changes_no_sequence(void **state)
+{
+    (void)state;
+    struct heap heaps[2];
+    lbroute_router *routers[2];
+    lbroute_pool pools[2];
+    lbroute_target heavy[2];
+    for (uint64_t fail_in = 1;; fail_in++) {
+        check_context("a failed move", fail_in);
+        for (int i = 0; i < 2; i++)
+            routers[i] = start_credit(&heaps[i], &pools[i], &heavy[i]);
+        int result =
+            move_away(&heaps[1], routers[1], pools[1], heavy[1], fail_in);
+        for (size_t i = 0; result != LBROUTE_OK && i < 2000; i++) {
+            lbroute_request request;
+            lbroute_decision decisions[2];
+            check_step(i);
+            CHECK_I(result, LBROUTE_ERR_NO_MEMORY);
+            for (int j = 0; j < 2; j++) {
+                api_request(&request, pools[j]);
+                api_pick(routers[j], &request, 0, &decisions[j]);
+            }
+            api_check_same_decision(&decisions[0], &decisions[1]);
+        }
+        lbroute_router_destroy(routers[0]);
+        lbroute_router_destroy(routers[1]);
+        if (result == LBROUTE_OK)
+            break;
+        CHECK(fail_in < 100);
+    }
+}
+
+/* --- Warm picks ---------------------------------------------------------- */
+
+enum { WARM_TARGETS = 20, WARM_OPEN = 50, WARM_SESSIONS = 200 };
+
+struct traffic {
+    struct heap heap;
+    struct rng rng;
+    lbroute_router *router;
+    lbroute_pool pool;
+    lbroute_target targets[WARM_TARGETS];
+    lbroute_ticket open[WARM_OPEN];
+    size_t next;
+    uint64_t now;
+};
+
+static void traffic_start(struct traffic *traffic, const char *strategy)
+{
+    lbroute_router_options options;
+    check_context(strategy, 0);
+    memset(traffic, 0, sizeof *traffic);
+    rng_seed(&traffic->rng, 1);
+    lbroute_router_options_init(&options, sizeof options);
+    options.seed = 1;
+    heap_attach(&traffic->heap, &options);
+    CHECK_I(lbroute_router_create(&options, &traffic->router), LBROUTE_OK);
+    traffic->pool = api_pool(traffic->router, "pool", strategy);
+    api_targets(traffic->router, traffic->pool, WARM_TARGETS, traffic->targets);
+}
+
+/* Settles the oldest request and sends another: some are refused, some avoid a
+ * target, some have no session. */
+static void traffic_step(struct traffic *traffic)
+{
+    char session[32];
+    lbroute_request request;
+    lbroute_decision decision;
+    lbroute_ticket *ticket = &traffic->open[traffic->next++ % WARM_OPEN];
+    traffic->now += rng_below(&traffic->rng, 20) * MILLISECOND;
+    if (*ticket)
+        api_settle(traffic->router, *ticket,
+                   rng_chance(&traffic->rng, 90)
+                       ? LBROUTE_EVENT_SUCCESS
+                       : (int)rng_between(&traffic->rng, 3, 7),
+                   traffic->now);
+    *ticket = 0;
+    snprintf(session, sizeof session, "s%u",
+             rng_below(&traffic->rng, WARM_SESSIONS));
+    api_request(&request, traffic->pool);
+    if (rng_chance(&traffic->rng, 90))
+        api_set_session(&request, session);
+    if (rng_chance(&traffic->rng, 10)) {
+        request.exclude = traffic->targets;
+        request.exclude_len = rng_below(&traffic->rng, WARM_TARGETS + 1);
+    }
+    lbroute_decision_init(&decision, sizeof decision);
+    if (lbroute_pick(traffic->router, &request, traffic->now, &decision) ==
+        LBROUTE_OK)
+        *ticket = decision.ticket;
+    if (rng_chance(&traffic->rng, 10))
+        api_gauges(traffic->router,
+                   traffic->targets[rng_below(&traffic->rng, WARM_TARGETS)], 3,
+                   1, traffic->now);
+}
+
+static void warm_picks_allocate_nothing(void **state)
+{
+    (void)state;
+    static struct traffic traffic;
+    const char *strategy;
+    for (size_t i = 0; (strategy = lbroute_strategy_name(i)) != NULL; i++) {
+        traffic_start(&traffic, strategy);
+        for (size_t j = 0; j < 5000; j++)
+            traffic_step(&traffic);
+        uint64_t calls = traffic.heap.calls;
+        for (size_t j = 0; j < scaled(100000); j++) {
+            check_step(j);
+            traffic_step(&traffic);
+            CHECK_U(traffic.heap.calls, calls);
+        }
+        CHECK_U(api_stats(traffic.router).allocations, calls);
+        lbroute_router_destroy(traffic.router);
+        CHECK_U(traffic.heap.live, 0);
+    }
+}
+
+/* --- Churn --------------------------------------------------------------- */
+
+enum {
+    CHURN_TARGETS = 60,
+    CHURN_POOLS = 5,
+    CHURN_OPEN = 128,
+    CHURN_SESSIONS = 100
+};
+
+struct churn {
+    struct heap heap;
+    struct rng rng;
+    lbroute_router *router;
+    lbroute_pool pools[CHURN_POOLS];
+    lbroute_target targets[CHURN_TARGETS];
+    lbroute_ticket open[CHURN_OPEN];
+    size_t next;
+    uint64_t now;
+    uint32_t names;
+};
+
+static void churn_add_target(struct churn *churn, size_t place)
+{
+    char name[32];
+    char label[8];
+    lbroute_target_options options;
+    snprintf(name, sizeof name, "target %010u", churn->names++);
+    snprintf(label, sizeof label, "x%u", rng_below(&churn->rng, 4));
+    api_target_options(&options,
+                       churn->pools[rng_below(&churn->rng, CHURN_POOLS)], name,
+                       rng_between(&churn->rng, 1, 40) / 10.0);
+    options.tier = label;
+    options.tier_len = rng_chance(&churn->rng, 50) ? strlen(label) : 0;
+    options.model = label;
+    options.model_len = strlen(label);
+    CHECK_I(lbroute_target_add(churn->router, &options, churn->now,
+                               &churn->targets[place]),
+            LBROUTE_OK);
+}
+
+static void churn_fill(struct churn *churn)
+{
+    for (size_t i = 0; i < CHURN_POOLS; i++) {
+        char name[] = {(char)('a' + i), 0};
+        churn->pools[i] = api_pool(churn->router, name, "weighted");
+    }
+    for (size_t i = 0; i < CHURN_TARGETS; i++)
+        churn_add_target(churn, i);
+}
+
+static void churn_empty(struct churn *churn)
+{
+    for (size_t i = 0; i < CHURN_TARGETS; i++)
+        CHECK_I(lbroute_target_remove(churn->router, churn->targets[i]),
+                LBROUTE_OK);
+    for (size_t i = 0; i < CHURN_POOLS; i++)
+        CHECK_I(lbroute_pool_remove(churn->router, churn->pools[i]),
+                LBROUTE_OK);
+    churn->now += 5 * SECOND;
+    CHECK_I(lbroute_tick(churn->router, churn->now), LBROUTE_OK);
+    lbroute_stats stats = api_stats(churn->router);
+    CHECK_U(stats.open_tickets, 0);
+    CHECK_U(stats.sessions, 0);
+}
+
+static void churn_start(struct churn *churn)
+{
+    lbroute_router_options options;
+    memset(churn, 0, sizeof *churn);
+    rng_seed(&churn->rng, 1);
+    lbroute_router_options_init(&options, sizeof options);
+    options.seed = 1;
+    options.max_targets = CHURN_TARGETS;
+    options.max_tickets = CHURN_OPEN;
+    options.max_sessions = CHURN_SESSIONS;
+    options.ticket_ttl = 5 * SECOND;
+    heap_attach(&churn->heap, &options);
+    CHECK_I(lbroute_router_create(&options, &churn->router), LBROUTE_OK);
+}
+
+/* Some tickets are settled, some forgotten. */
+static void churn_pick(struct churn *churn)
+{
+    char session[32];
+    lbroute_request request;
+    lbroute_decision decision;
+    lbroute_ticket *ticket = &churn->open[churn->next++ % CHURN_OPEN];
+    if (*ticket && rng_chance(&churn->rng, 90))
+        (void)api_observe(churn->router, *ticket, LBROUTE_EVENT_SUCCESS,
+                          churn->now);
+    *ticket = 0;
+    snprintf(session, sizeof session, "session %u", churn->names);
+    api_request(&request, churn->pools[rng_below(&churn->rng, CHURN_POOLS)]);
+    api_set_session(&request, session);
+    lbroute_decision_init(&decision, sizeof decision);
+    if (lbroute_pick(churn->router, &request, churn->now, &decision) ==
+        LBROUTE_OK)
+        *ticket = decision.ticket;
+}
+
+static void churn_pool(struct churn *churn)
+{
+    lbroute_pool pool = churn->pools[rng_below(&churn->rng, CHURN_POOLS)];
+    const char *strategy = lbroute_strategy_name(rng_below(&churn->rng, 7));
+    CHECK_I(
+        lbroute_pool_update(churn->router, pool, strategy, strlen(strategy)),
+        LBROUTE_OK);
+    pool = api_pool(churn->router, "fleeting", strategy);
+    CHECK_I(lbroute_pool_remove(churn->router, pool), LBROUTE_OK);
+}
+
+static void churn_step(struct churn *churn)
+{
+    churn->now += 5 * MILLISECOND;
+    for (int i = 0; i < 4; i++)
+        churn_pick(churn);
+    if (rng_chance(&churn->rng, 50)) {
+        size_t place = rng_below(&churn->rng, CHURN_TARGETS);
+        CHECK_I(lbroute_target_remove(churn->router, churn->targets[place]),
+                LBROUTE_OK);
+        churn_add_target(churn, place);
+    }
+    if (rng_chance(&churn->rng, 2))
+        churn_pool(churn);
+}
+
+/* A life from an empty router to an empty router; gives the bytes left. */
+static uint64_t churn_epoch(struct churn *churn, size_t steps)
+{
+    churn_fill(churn);
+    for (size_t i = 0; i < steps; i++) {
+        check_step(i);
+        churn_step(churn);
+    }
+    churn_empty(churn);
+    return churn->heap.bytes;
+}
+
+/* Brings the tables of tickets and sessions to their bounds. */
+static void churn_warm(struct churn *churn)
+{
+    lbroute_request request;
+    lbroute_decision decision;
+    lbroute_ticket held[CHURN_OPEN];
+    char session[32];
+    lbroute_pool pool = api_pool(churn->router, "pool", "sticky_session");
+    lbroute_target target = api_target(churn->router, pool, "target", 1);
+    api_request(&request, pool);
+    for (uint32_t i = 0; i < 2 * CHURN_SESSIONS; i++) {
+        snprintf(session, sizeof session, "session %u", i);
+        api_set_session(&request, session);
+        (void)api_serve(churn->router, &request, 0, LBROUTE_EVENT_SUCCESS);
+    }
+    for (size_t i = 0; i < CHURN_OPEN; i++) {
+        api_pick(churn->router, &request, 0, &decision);
+        held[i] = decision.ticket;
+    }
+    for (size_t i = 0; i < CHURN_OPEN; i++)
+        api_settle(churn->router, held[i], LBROUTE_EVENT_CANCEL, 0);
+    CHECK_I(lbroute_target_remove(churn->router, target), LBROUTE_OK);
+    CHECK_I(lbroute_pool_remove(churn->router, pool), LBROUTE_OK);
+}
+
+/* Once every table has been at its bound, an emptied router never holds more
+ * than before. With LBROUTE_SOAK=1 in the environment this takes long. */
+static void churn_leaves_memory_flat(void **state)
+{
+    (void)state;
+    static struct churn churn;
+    const char *soak = getenv("LBROUTE_SOAK");
+    size_t epochs = 60;
+    if (soak && strcmp(soak, "0") != 0)
+        epochs = 60000;
+    check_context("churn", 0);
+    churn_start(&churn);
+    churn_warm(&churn);
+    uint64_t bytes = churn_epoch(&churn, scaled(1000));
+    for (size_t i = 1; i < epochs; i++) {
+        check_context("churn", i);
+        CHECK_U(churn_epoch(&churn, scaled(1000)), bytes);
+    }
+    lbroute_router_destroy(churn.router);
+    CHECK_U(churn.heap.live, 0);
+}
+
+/* --- The estimate -------------------------------------------------------- */
+
+struct bounds {
+    uint32_t pools, targets, tickets, sessions;
+};
+
+static void long_name(char name[LBROUTE_NAME_MAX + 1], char first,
+                      uint32_t number)
+{
+    memset(name, first, LBROUTE_NAME_MAX);
+    name[LBROUTE_NAME_MAX] = 0;
+    int digits = snprintf(name, LBROUTE_NAME_MAX, "%u", number);
+    name[digits] = first;
+}
+
+/* Everything at its bound and at its longest; each target is alone in its tier
+ * and model, or all share them. */
+static void fill_router(lbroute_router *router, const struct bounds *bounds,
+                        int apart, const char *strategy)
+{
+    static lbroute_pool pools[64];
+    char name[LBROUTE_NAME_MAX + 1];
+    char tier[LBROUTE_NAME_MAX + 1];
+    char model[LBROUTE_NAME_MAX + 1];
+    for (uint32_t i = 0; i < bounds->pools; i++) {
+        long_name(name, 'p', i);
+        pools[i] = api_pool(router, name, strategy);
+    }
+    for (uint32_t i = 0; i < bounds->targets; i++) {
+        lbroute_target_options options;
+        lbroute_target target = 0;
+        long_name(name, 't', i);
+        long_name(tier, 'r', apart ? i : 0);
+        long_name(model, 'm', apart ? i : 0);
+        api_target_options(&options, pools[i % bounds->pools], name,
+                           1 + i / 10.0);
+        options.tier = tier;
+        options.model = model;
+        options.tier_len = options.model_len = LBROUTE_NAME_MAX;
+        CHECK_I(lbroute_target_add(router, &options, 0, &target), LBROUTE_OK);
+    }
+}
+
+static void send_all(lbroute_router *router, const struct bounds *bounds,
+                     int apart)
+{
+    char tier[LBROUTE_NAME_MAX + 1];
+    char model[LBROUTE_NAME_MAX + 1];
+    char session[32];
+    for (uint32_t i = 0; i < bounds->tickets + bounds->sessions; i++) {
+        lbroute_request request;
+        lbroute_decision decision;
+        uint32_t label = apart ? i % bounds->targets : 0;
+        long_name(tier, 'r', label);
+        long_name(model, 'm', label);
+        snprintf(session, sizeof session, "session %u", i);
+        api_request(&request, 0);
+        api_set_session(&request, session);
+        request.tier = tier;
+        request.model = model;
+        request.tier_len = request.model_len = LBROUTE_NAME_MAX;
+        api_pick(router, &request, 0, &decision);
+        if (i >= bounds->tickets - 1)
+            api_settle(router, decision.ticket, LBROUTE_EVENT_SUCCESS, 0);
+    }
+}
+
+static void check_estimate(const struct bounds *bounds, int apart,
+                           const char *strategy)
+{
+    struct heap heap;
+    size_t estimate = 0;
+    lbroute_router *router = NULL;
+    lbroute_router_options options;
+    check_context(strategy, bounds->targets);
+    lbroute_router_options_init(&options, sizeof options);
+    options.max_pools = bounds->pools;
+    options.max_targets = bounds->targets;
+    options.max_tickets = bounds->tickets;
+    options.max_sessions = bounds->sessions;
+    CHECK_I(lbroute_router_estimate(&options, &estimate), LBROUTE_OK);
+    options.seed = 1;
+    heap_attach(&heap, &options);
+    CHECK_I(lbroute_router_create(&options, &router), LBROUTE_OK);
+    fill_router(router, bounds, apart, strategy);
+    send_all(router, bounds, apart);
+    CHECK(heap.peak <= estimate);
+    lbroute_router_destroy(router);
+    CHECK_U(heap.live, 0);
+}
+
+static void the_estimate_is_never_exceeded(void **state)
+{
+    (void)state;
+    static const struct bounds all[] = {
+        {1, 1, 1, 1},      {1, 9, 9, 9},        {1, 65, 33, 17},
+        {3, 130, 260, 70}, {64, 64, 1025, 513}, {2, 1030, 2049, 1025},
+    };
+    const char *strategy;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        for (size_t j = 0; (strategy = lbroute_strategy_name(j)) != NULL; j++) {
+            check_estimate(&all[i], 0, strategy);
+            check_estimate(&all[i], 1, strategy);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(many_allocations_may_fail),
+        cmocka_unit_test(a_failed_move_changes_no_sequence),
+        cmocka_unit_test(warm_picks_allocate_nothing),
+        cmocka_unit_test(churn_leaves_memory_flat),
+        cmocka_unit_test(the_estimate_is_never_exceeded),
+    };
+    return cmocka_run_group_tests(tests, check_use_cmocka, NULL);
+}
