@@ -27,6 +27,26 @@ void lbr_memory_init(struct lbr_memory *memory,
     }
     memory->held = 0;
     memory->allocations = 0;
+    memory->limit = UINT64_MAX;
+}
+
+static void *part_allocate(void *user, size_t bytes)
+{
+    return lbr_memory_new(user, 1, bytes);
+}
+
+static void part_release(void *user, void *object, size_t bytes)
+{
+    lbr_memory_free(user, object, 1, bytes);
+}
+
+void lbr_memory_init_part(struct lbr_memory *memory, struct lbr_memory *parent,
+                          uint64_t limit)
+{
+    lbroute_allocator allocator = {part_allocate, part_release, parent};
+
+    lbr_memory_init(memory, &allocator);
+    memory->limit = limit;
 }
 
 void *lbr_memory_new(struct lbr_memory *memory, size_t count, size_t size)
@@ -34,6 +54,9 @@ void *lbr_memory_new(struct lbr_memory *memory, size_t count, size_t size)
     void *object;
 
     if (count > SIZE_MAX / size)
+        return NULL;
+    if (memory->held > memory->limit ||
+        count * size > memory->limit - memory->held)
         return NULL;
     memory->allocations++;
     object = memory->allocator.allocate(memory->allocator.user, count * size);

@@ -10,11 +10,16 @@ struct lbr_memory {
     lbroute_allocator allocator;
     uint64_t held;        /* bytes now */
     uint64_t allocations; /* calls so far */
+    uint64_t limit;       /* on what is held */
 };
 
 /* Uses |allocator|, or the C library's heap where its functions are NULL. */
 void lbr_memory_init(struct lbr_memory *memory,
                      const lbroute_allocator *allocator);
+
+/* Takes from |parent|, of which it is a part that may hold |limit| bytes. */
+void lbr_memory_init_part(struct lbr_memory *memory, struct lbr_memory *parent,
+                          uint64_t limit);
 
 /* Zeroed memory for |count| objects of |size| bytes, or NULL (also when the
  * product overflows). A count of 0 is an error of the caller. */

@@ -58,14 +58,22 @@ static int add_chunk(struct lbr_slab *slab)
     return 1;
 }
 
-/* A slot never used before, or NULL. */
+int lbr_slab_reserve(struct lbr_slab *slab)
+{
+    if (slab->free_head)
+        return LBROUTE_OK;
+    if (slab->used >= slab->limit)
+        return LBROUTE_ERR_LIMIT;
+    if (slab->used >> slab->chunk_bits == slab->chunk_count && !add_chunk(slab))
+        return LBROUTE_ERR_NO_MEMORY;
+    return LBROUTE_OK;
+}
+
+/* A slot never used before; there is one. */
 static struct lbr_slot *fresh_slot(struct lbr_slab *slab)
 {
-    struct lbr_slot *slot;
+    struct lbr_slot *slot = lbr_slab_at(slab, slab->used);
 
-    if (slab->used >> slab->chunk_bits == slab->chunk_count && !add_chunk(slab))
-        return NULL;
-    slot = lbr_slab_at(slab, slab->used);
     slot->handle = slab->kind | GENERATION_STEP | (slab->used + 1);
     slab->used++;
     return slot;
@@ -73,17 +81,16 @@ static struct lbr_slot *fresh_slot(struct lbr_slab *slab)
 
 int lbr_slab_take(struct lbr_slab *slab, void **object)
 {
+    int result = lbr_slab_reserve(slab);
     struct lbr_slot *slot;
 
+    if (result)
+        return result;
     if (slab->free_head) {
         slot = lbr_slab_at(slab, slab->free_head - 1);
         slab->free_head = slot->next_free;
     } else {
-        if (slab->used >= slab->limit)
-            return LBROUTE_ERR_LIMIT;
         slot = fresh_slot(slab);
-        if (!slot)
-            return LBROUTE_ERR_NO_MEMORY;
     }
     slot->next_free = LBR_SLOT_LIVE;
     slab->live++;

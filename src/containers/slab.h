@@ -47,6 +47,10 @@ void lbr_slab_destroy(struct lbr_slab *slab);
  * LBROUTE_ERR_LIMIT or LBROUTE_ERR_NO_MEMORY. */
 int lbr_slab_take(struct lbr_slab *slab, void **object);
 
+/* Makes sure that the next object needs no memory. Returns as
+ * lbr_slab_take(). */
+int lbr_slab_reserve(struct lbr_slab *slab);
+
 /* Frees an object; its handle is stale from now on. */
 void lbr_slab_give(struct lbr_slab *slab, void *object);
 
