@@ -74,8 +74,9 @@ static void reasons_and_rules_are_words(void **state)
 static void strategies(void **state)
 {
     static const char *const names[] = {
-        "weighted",          "round_robin",     "random",        "power_of_two",
-        "least_connections", "consistent_hash", "sticky_session"};
+        "weighted",       "round_robin",       "random",
+        "power_of_two",   "least_connections", "consistent_hash",
+        "sticky_session", "cache_aware"};
     size_t count = sizeof names / sizeof names[0];
     (void)state;
 

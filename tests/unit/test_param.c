@@ -22,6 +22,8 @@ static const struct {
     const char *name;
     double value;
 } documented[] = {
+    {"cache_aware.threshold", 0.5},
+    {"cache_aware.budget", 16777216},
     {"consistent_hash.bounded", 0},
     {"consistent_hash.load_bound", 1.25},
     {"consistent_hash.weighted_points", 0},
@@ -136,6 +138,7 @@ static void switches_take_zero_or_one(void **state)
     check_refused(LBR_PARAM_RING_BOUNDED, 0.5);
     check_refused(LBR_PARAM_RING_WEIGHTED_POINTS, 0.5);
     check_refused(LBR_PARAM_BENCH_AFTER, 2.5);
+    check_refused(LBR_PARAM_CACHE_BUDGET, 1024.5);
 }
 
 static void setting_one_leaves_the_others(void **state)

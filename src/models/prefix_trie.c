@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+#include "models/prefix_trie_upkeep.h"
+
+#include <string.h>
+
+#define CHUNK_BITS 6
+#define MOST_RECORDS 16777215U
+#define TEXT_CHUNK ((size_t)32 * 1024)
+_Static_assert(4 * (LBR_TRIE_LONGEST_RUN + sizeof(struct lbr_trie_text) + 24) <=
+                   TEXT_CHUNK - 64,
+               "four of the longest runs fit into a chunk");
+/* Records that even the smallest trie may keep. */
+#define FIRST_RECORDS ((size_t)32 * 1024)
+/* Share of an entry in a table that is at least 3/8 full, two tables. */
+#define TABLE_SHARE (2 * sizeof(struct lbr_map_entry) * 8 / 3)
+
+static size_t shorter(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A sixteenth of the text for gaps between texts. */
+size_t lbr_trie_cost(size_t bytes)
+{
+    size_t text = lbr_arena_cost(sizeof(struct lbr_trie_text) + bytes);
+
+    return text + text / 16 + sizeof(struct lbr_trie_node) +
+           sizeof(struct lbr_trie_hold) + TABLE_SHARE;
+}
+
+void lbr_trie_init(struct lbr_trie *trie, struct lbr_memory *memory,
+                   uint32_t unit, uint32_t kind)
+{
+    memset(trie, 0, sizeof *trie);
+    trie->unit = unit;
+    lbr_arena_init(&trie->texts, memory, TEXT_CHUNK);
+    lbr_memory_init_part(&trie->records, memory, 0);
+    lbr_slab_init(&trie->nodes, &trie->records, kind,
+                  sizeof(struct lbr_trie_node), CHUNK_BITS, MOST_RECORDS);
+    lbr_slab_init(&trie->holds, &trie->records, kind,
+                  sizeof(struct lbr_trie_hold), CHUNK_BITS, MOST_RECORDS);
+    lbr_map_init(&trie->children, &trie->records);
+    lbr_map_init(&trie->held, &trie->records);
+    lbr_list_init(&trie->pending);
+    lbr_list_init(&trie->over);
+}
+
+void lbr_trie_destroy(struct lbr_trie *trie)
+{
+    lbr_arena_destroy(&trie->texts);
+    lbr_slab_destroy(&trie->nodes);
+    lbr_slab_destroy(&trie->holds);
+    lbr_map_destroy(&trie->children);
+    lbr_map_destroy(&trie->held);
+}
+
+void lbr_trie_owner_init(struct lbr_trie_owner *owner, uint32_t number)
+{
+    memset(owner, 0, sizeof *owner);
+    lbr_list_init(&owner->holds);
+    owner->number = number;
+}
+
+/* ---- finding ---- */
+
+/* Bytes that |a| and |b| have in common, whole symbols: large steps as long as
+ * they are equal, then smaller ones. */
+static size_t common(const struct lbr_trie *trie, const unsigned char *a,
+                     const unsigned char *b, size_t length)
+{
+    static const size_t steps[] = {4096, 512, 64, 8, 1};
+    size_t same = 0;
+    size_t i;
+
+    for (i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        while (same + steps[i] <= length &&
+               memcmp(a + same, b + same, steps[i]) == 0)
+            same += steps[i];
+    return same - same % trie->unit;
+}
+
+struct lbr_trie_match lbr_trie_find(const struct lbr_trie *trie, uint64_t root,
+                                    const void *bytes, size_t length)
+{
+    const unsigned char *prompt = bytes;
+    struct lbr_trie_match match = {NULL, 0};
+
+    while (match.matched < length) {
+        struct lbr_trie_node *child =
+            lbr_trie_child(trie, match.node, root, prompt + match.matched);
+        size_t same;
+
+        if (!child)
+            break;
+        same = common(trie, lbr_trie_run(child), prompt + match.matched,
+                      shorter(child->length, length - match.matched));
+        match.node = child;
+        match.matched += same;
+        if (same < child->length)
+            break;
+    }
+    return match;
+}
+
+int lbr_trie_holds(const struct lbr_trie *trie,
+                   const struct lbr_trie_node *node,
+                   const struct lbr_trie_owner *owner)
+{
+    return lbr_trie_find_hold(trie, node, owner) != NULL;
+}
+
+size_t lbr_trie_held(const struct lbr_trie *trie, struct lbr_trie_match match,
+                     const struct lbr_trie_owner *owner)
+{
+    const struct lbr_trie_node *node = match.node;
+
+    while (node && !lbr_trie_holds(trie, node, owner))
+        node = node->parent;
+    return node ? lbr_trie_depth(match, node) : 0;
+}
+
+/* ---- recording ---- */
+
+/* Touches what the owner holds of the way to |node|, from the leaf up, and sets
+ * `below` on it. Returns the lowest hold; |*missing| receives the highest node
+ * that it does not hold, or NULL. */
+static struct lbr_trie_hold *touch(struct lbr_trie *trie,
+                                   struct lbr_trie_node *node,
+                                   struct lbr_trie_owner *owner,
+                                   struct lbr_trie_node **missing)
+{
+    struct lbr_trie_hold *lowest = NULL;
+
+    *missing = NULL;
+    if (node)
+        node->below = NULL;
+    for (; node; node = node->parent) {
+        struct lbr_trie_hold *hold = lbr_trie_find_hold(trie, node, owner);
+
+        if (node->parent)
+            node->parent->below = node;
+        if (!hold) {
+            *missing = node;
+            continue;
+        }
+        if (!lowest)
+            lowest = hold;
+        lbr_trie_place_below(&owner->holds, &hold->recency);
+    }
+    return lowest;
+}
+
+static size_t rest_of(size_t whole, size_t part)
+{
+    return whole > part ? whole - part : 0;
+}
+
+static size_t at_least(size_t value, size_t least)
+{
+    return value < least ? least : value;
+}
+
+/* Texts and records share what all budgets allow, a sixteenth and a chunk more,
+ * however fragmented either of them is. Records get no more than seven eighths:
+ * they are never given back, and many short prompts must leave something for
+ * long ones. Both may begin, whatever the budgets. */
+static void set_limits(struct lbr_trie *trie)
+{
+    size_t whole = trie->budgets + trie->budgets / 16 + TEXT_CHUNK;
+    size_t texts = lbr_arena_held(&trie->texts);
+    size_t records = (size_t)trie->records.held;
+
+    trie->records.limit = at_least(
+        shorter(whole - whole / 8, rest_of(whole, texts)), FIRST_RECORDS);
+    lbr_arena_set_limit(
+        &trie->texts,
+        trie->budgets ? at_least(rest_of(whole, records), TEXT_CHUNK) : 0);
+}
+
+/* Evicts one hold for want of memory, but nothing as new as |keep|. Returns 0
+ * when there is none. */
+static int evict_one(struct lbr_trie *trie, struct lbr_trie_owner *owner,
+                     const struct lbr_trie_hold *keep)
+{
+    struct lbr_trie_hold *hold = lbr_trie_oldest(owner);
+
+    if (!hold || hold == keep)
+        return 0;
+    lbr_trie_evict(trie, hold);
+    set_limits(trie);
+    return 1;
+}
+
+/* Holds |node|, paid for, as the newest but those above it. NULL when it does
+ * not fit. */
+static struct lbr_trie_hold *hold_next(struct lbr_trie *trie,
+                                       struct lbr_trie_node *node,
+                                       struct lbr_trie_owner *owner,
+                                       struct lbr_trie_hold *above)
+{
+    struct lbr_trie_hold *hold;
+
+    if (lbr_trie_make_room(trie, owner, lbr_trie_price(node), above) <
+        lbr_trie_price(node))
+        return NULL;
+    while (!(hold = lbr_trie_add_hold(trie, node, owner)))
+        if (!evict_one(trie, owner, above))
+            return NULL;
+    if (above)
+        lbr_trie_place_below(&above->recency, &hold->recency);
+    owner->charged += lbr_trie_price(node);
+    return hold;
+}
+
+/* Text of |length| bytes, or NULL without memory. */
+static struct lbr_trie_text *take_text(struct lbr_trie *trie, size_t length,
+                                       struct lbr_trie_owner *owner,
+                                       const struct lbr_trie_hold *keep)
+{
+    struct lbr_trie_text *text;
+
+    while (!(text = lbr_arena_take(&trie->texts, sizeof *text + length)))
+        if (!evict_one(trie, owner, keep))
+            return NULL;
+    return text;
+}
+
+/* How much of |length| bytes fits behind the |have| that a node has and is paid
+ * for (0: a new node), once the oldest holds but |keep| made room. */
+static size_t run_that_fits(struct lbr_trie *trie, struct lbr_trie_owner *owner,
+                            size_t have, size_t length,
+                            const struct lbr_trie_hold *keep)
+{
+    size_t run = shorter(length, LBR_TRIE_LONGEST_RUN - have);
+    size_t paid = have ? lbr_trie_cost(have) : 0;
+    size_t cost = lbr_trie_cost(have + run) - paid;
+    size_t room = lbr_trie_make_room(trie, owner, cost, keep) + paid;
+    size_t least = lbr_trie_cost(have) + 2 * LBR_ARENA_GRANULE;
+
+    if (room < cost + paid)
+        run = room > least ? shorter(run, (room - least) / 17 * 16) : 0;
+    return run - run % trie->unit;
+}
+
+/* A text with |have| bytes of |node| (NULL: none) and |run| new ones. */
+static struct lbr_trie_text *compose(struct lbr_trie *trie,
+                                     const struct lbr_trie_node *node,
+                                     const unsigned char *bytes, size_t run,
+                                     struct lbr_trie_owner *owner,
+                                     const struct lbr_trie_hold *keep)
+{
+    size_t have = node ? node->length : 0;
+    struct lbr_trie_text *text = take_text(trie, have + run, owner, keep);
+
+    if (!text)
+        return NULL;
+    text->nodes = 1;
+    text->bytes = (uint32_t)(have + run);
+    if (have)
+        memcpy(text->at, lbr_trie_run(node), have);
+    memcpy(text->at + have, bytes, run);
+    return text;
+}
+
+/* Whether a node is a leaf of this owner alone, so that it may simply grow. */
+static int may_grow(const struct lbr_trie_node *node,
+                    const struct lbr_trie_hold *hold)
+{
+    return node && hold && hold->node == node && !node->children &&
+           node->holder_count == 1 && node->length < LBR_TRIE_LONGEST_RUN;
+}
+
+/* Lets the path's last node grow by a run of at most |length| bytes. A
+ * conversation that goes on stays one node. Returns the bytes added. */
+static size_t grow_leaf(struct lbr_trie *trie, struct lbr_trie_node *node,
+                        const unsigned char *bytes, size_t length,
+                        struct lbr_trie_owner *owner,
+                        const struct lbr_trie_hold *last)
+{
+    size_t run = run_that_fits(trie, owner, node->length, length, last);
+    struct lbr_trie_text *text =
+        run ? compose(trie, node, bytes, run, owner, last) : NULL;
+
+    if (!text)
+        return 0;
+    owner->charged -= lbr_trie_price(node);
+    lbr_trie_leave_text(trie, node);
+    node->text = text;
+    node->offset = 0;
+    node->length += (uint32_t)run;
+    owner->charged += lbr_trie_price(node);
+    return run;
+}
+
+/* Adds a node of at most |length| bytes below the path's last one, and holds
+ * it. Returns the bytes added. */
+static size_t add_leaf(struct lbr_trie *trie, struct lbr_trie_match *path,
+                       uint64_t root, const unsigned char *bytes, size_t length,
+                       struct lbr_trie_owner *owner,
+                       struct lbr_trie_hold **last)
+{
+    size_t run = run_that_fits(trie, owner, 0, length, *last);
+    struct lbr_trie_text *text =
+        run ? compose(trie, NULL, bytes, run, owner, *last) : NULL;
+    struct lbr_trie_node *node;
+
+    if (!text)
+        return 0;
+    while (!(node = lbr_trie_new_node(trie, path->node, root, path->matched)))
+        if (!evict_one(trie, owner, *last)) {
+            lbr_arena_give(&trie->texts, text);
+            return 0;
+        }
+    node->text = text;
+    node->offset = 0;
+    node->length = (uint32_t)run;
+    lbr_trie_link(trie, node);
+    *last = hold_next(trie, node, owner, *last);
+    if (!*last) {
+        lbr_trie_free_node(trie, node);
+        return 0;
+    }
+    path->node = node;
+    return run;
+}
+
+/* Takes up the rest of a prompt as far as it fits. */
+static void append(struct lbr_trie *trie, struct lbr_trie_match *path,
+                   uint64_t root, const unsigned char *prompt, size_t length,
+                   struct lbr_trie_owner *owner, struct lbr_trie_hold *last)
+{
+    while (path->matched < length) {
+        const unsigned char *rest = prompt + path->matched;
+        size_t left = length - path->matched;
+        size_t run = may_grow(path->node, last)
+                         ? grow_leaf(trie, path->node, rest, left, owner, last)
+                         : add_leaf(trie, path, root, rest, left, owner, &last);
+
+        if (!run)
+            return;
+        path->matched += run;
+    }
+}
+
+/* Splits the path's last node where the prompt leaves it. Returns 0 without
+ * memory; then the path ends above that node. */
+static int cut_path(struct lbr_trie *trie, struct lbr_trie_match *path)
+{
+    struct lbr_trie_node *node = path->node;
+    struct lbr_trie_node *upper;
+
+    if (!node || path->matched == node->start + node->length)
+        return 1;
+    upper = lbr_trie_split(trie, node, (uint32_t)(path->matched - node->start));
+    path->node = upper ? upper : node->parent;
+    if (!upper)
+        path->matched = node->start;
+    return upper != NULL;
+}
+
+static void set_budget(struct lbr_trie *trie, struct lbr_trie_owner *owner,
+                       size_t budget)
+{
+    if (owner->budget != budget) {
+        trie->budgets -= owner->budget;
+        owner->budget = shorter(budget, SIZE_MAX / 2 - trie->budgets);
+        trie->budgets += owner->budget;
+    }
+    set_limits(trie);
+}
+
+/* Leaves room for the split that the next record may begin with: by then it is
+ * too late to evict, since the match must stay as it was found. */
+static void spare_one(struct lbr_trie *trie, struct lbr_trie_owner *owner)
+{
+    while (lbr_slab_reserve(&trie->nodes) || lbr_slab_reserve(&trie->holds) ||
+           !lbr_map_reserve(&trie->children) || !lbr_map_reserve(&trie->held))
+        if (!evict_one(trie, owner, NULL))
+            return;
+}
+
+void lbr_trie_record(struct lbr_trie *trie, struct lbr_trie_match path,
+                     uint64_t root, const void *bytes, size_t length,
+                     struct lbr_trie_owner *owner, size_t budget)
+{
+    struct lbr_trie_node *missing;
+    struct lbr_trie_hold *last;
+    int fits;
+
+    set_budget(trie, owner, budget);
+    fits = cut_path(trie, &path);
+    last = touch(trie, path.node, owner, &missing);
+    for (; missing; missing = missing->below) {
+        struct lbr_trie_hold *hold = hold_next(trie, missing, owner, last);
+
+        if (!hold) {
+            fits = 0;
+            break;
+        }
+        last = hold;
+    }
+    if (fits)
+        append(trie, &path, root, bytes, length, owner, last);
+    (void)lbr_trie_make_room(trie, owner, 0, NULL);
+    if (trie->nodes.live)
+        spare_one(trie, owner);
+    lbr_trie_settle(trie);
+}
+
+void lbr_trie_purge(struct lbr_trie *trie, struct lbr_trie_owner *owner)
+{
+    struct lbr_trie_hold *hold;
+
+    while ((hold = lbr_trie_oldest(owner)) != NULL)
+        lbr_trie_evict(trie, hold);
+    if (owner->over.next)
+        lbr_list_remove(&owner->over);
+    owner->over.next = NULL;
+    set_budget(trie, owner, 0);
+    lbr_trie_settle(trie);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What must hold between the tables, lists and texts of a prefix trie whenever
+ * no call is under way. The check walks all of it, so it is slow on purpose.
+ */
+#ifndef LBROUTE_TESTS_PROPERTY_TRIE_CHECK_H
+#define LBROUTE_TESTS_PROPERTY_TRIE_CHECK_H
+
+#include "models/prefix_trie.h"
+
+/** Checks a trie with all owners that it ever had; some may hold nothing. */
+void trie_check(const struct lbr_trie *trie,
+                const struct lbr_trie_owner *owners, size_t count);
+
+#endif
