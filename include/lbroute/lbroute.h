@@ -132,7 +132,9 @@ enum {
     LBROUTE_RULE_RING_NEXT = 7,         /**< A later ring point: the owner was
                                          * ineligible or above the bound. */
     LBROUTE_RULE_STICKY_SESSION = 8,    /**< Pin of the session or client. */
-    LBROUTE_RULE_COUNT = 9              /**< Number of rules. */
+    LBROUTE_RULE_CACHE_AWARE = 9,       /**< Longest known leading part. */
+    LBROUTE_RULE_LEAST_WARMED = 10,     /**< Fewest prompts remembered. */
+    LBROUTE_RULE_COUNT = 11             /**< Number of rules. */
 };
 
 /** Kinds of event for lbroute_observe(). */
@@ -262,7 +264,8 @@ void lbroute_router_options_init(lbroute_router_options *options, size_t size);
 /**
  * Upper bound of the memory that a router may ever take from its allocator:
  * every table at its bound, every name at its longest, 100 ring points a
- * target.
+ * target. The prompts that `cache_aware` pools remember come on top: about
+ * `cache_aware.budget` for each of their targets.
  *
  * @param options checked as by lbroute_router_create(); `seed` may be 0.
  * @param bytes receives the bound.
@@ -734,8 +737,10 @@ typedef struct lbroute_request {
      * that tell it from others: the key of `consistent_hash` where no session
      * is given. Empty: the prompt. */
     const void *conversation;
-    size_t conversation_len;       /**< Its length. */
-    const void *prompt;            /**< Prompt text, any bytes. */
+    size_t conversation_len; /**< Its length. */
+    /** Prompt text, any bytes; `cache_aware` compares and remembers them, no
+     * other strategy keeps any. */
+    const void *prompt;
     size_t prompt_len;             /**< Its length. */
     int64_t input_tokens;          /**< All parts of the input; -1: unknown,
                                     * estimated as prompt bytes / 4. */
@@ -816,7 +821,8 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  * the rule is smooth weighted round-robin whatever the pools say.
  *
  * @param router the router.
- * @param request the request; nothing of it is kept but digests.
+ * @param request the request; nothing of it is kept but digests and, under
+ *     `cache_aware`, the prompt.
  * @param now time, ns.
  * @param decision receives the answer, also on #LBROUTE_ERR_NO_TARGET and
  *     #LBROUTE_ERR_SATURATED (reason and counts); prepared by
@@ -829,9 +835,12 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  *     #LBROUTE_ERR_UNSUPPORTED. A call that fails moves no cursor, count or
  *     random generator (rejections are counted in the statistics).
  *
- * [any thread]. No allocation once warm. Logarithmic in the pool's targets for
- * the load and weight rules; linear when a filter depends on the request
- * (exclusions, models, token limits) or on rejection.
+ * [any thread]. No allocation once warm; a prompt that is new to a
+ * `cache_aware` pool may take some within the budget, and without memory only
+ * its head is remembered. Logarithmic in the pool's targets for the load and
+ * weight rules; linear when a filter depends on the request (exclusions,
+ * models, token limits) or on rejection. `cache_aware` is linear in the prompt
+ * and, where no target knows enough of it, in the pool's targets.
  */
 int lbroute_pick(lbroute_router *router, const lbroute_request *request,
                  uint64_t now, lbroute_decision *decision);

@@ -85,6 +85,6 @@ const struct lbr_strategy lbr_strategy_consistent_hash = {"consistent_hash",
                                                               LBR_USES_ORDER,
                                                           LBR_PROMISE_NONE,
                                                           1,
-                                                          0,
+                                                          LBR_PINS_NOTHING,
                                                           choose,
                                                           NULL};

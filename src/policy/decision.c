@@ -75,6 +75,8 @@ void lbr_decision_accept(lbroute_decision *decision,
     decision->weight = target->weight_now;
     decision->load = lbr_target_load(target);
     decision->wait_ns = 0;
+    decision->prefix_matched = choice->prefix_matched;
+    decision->prefix_total = choice->prefix_total;
     decision->target_name_len = (uint32_t)target->name.length;
     lbr_text_export(decision->target_name, target->name);
 }

@@ -12,6 +12,7 @@
 struct lbr_ask {
     const lbroute_request *request; /* the caller's, or a completed copy */
     uint64_t sticky_digest;         /* of session, else client; 0: neither */
+    uint64_t prefix_root;           /* what the prompt is compared under */
     struct lbr_text key_source;     /* session, else conversation */
     uint64_t ring_key;              /* hash of that … */
     int ring_key_known;             /* … once it was needed */
@@ -47,6 +48,7 @@ struct lbr_pick {
 
     uint64_t pin_key; /* 0: the strategy does not pin, or nothing to pin */
     struct lbr_session *session; /* the pin in force, or NULL */
+    struct lbr_trie_match match; /* how far the prompt is known, if asked */
 };
 
 /* Why nobody was eligible. */
@@ -59,7 +61,8 @@ struct lbr_rejection {
 struct lbr_choice {
     uint32_t position;
     int32_t rule;
-    double score; /* NaN: the rule does not rank */
+    double score;                         /* NaN: the rule does not rank */
+    int64_t prefix_matched, prefix_total; /* -1: the rule does not look */
     /* Moves what the rule moves when its choice is taken; may be NULL. */
     void (*commit)(struct lbr_pick *pick, const struct lbr_choice *choice);
 };

@@ -14,4 +14,4 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 }
 
 const struct lbr_strategy lbr_strategy_random = {
-    "random", 0, LBR_PROMISE_EQUAL, 0, 0, choose, NULL};
+    "random", 0, LBR_PROMISE_EQUAL, 0, LBR_PINS_NOTHING, choose, NULL};

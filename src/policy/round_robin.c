@@ -48,5 +48,10 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
     choice->commit = commit;
 }
 
-const struct lbr_strategy lbr_strategy_round_robin = {
-    "round_robin", LBR_USES_ROTATION, LBR_PROMISE_EQUAL, 0, 0, choose, NULL};
+const struct lbr_strategy lbr_strategy_round_robin = {"round_robin",
+                                                      LBR_USES_ROTATION,
+                                                      LBR_PROMISE_EQUAL,
+                                                      0,
+                                                      LBR_PINS_NOTHING,
+                                                      choose,
+                                                      NULL};

@@ -9,8 +9,11 @@
 static void find_pin(struct lbr_pick *pick)
 {
     const struct lbr_pool *pool = pick->scope.pool;
+    enum lbr_pins pins = pick->scope.strategy->pins;
 
-    if (!pick->scope.strategy->pins || !pick->ask->sticky_digest || !pool)
+    if (pins == LBR_PINS_NOTHING || !pick->ask->sticky_digest || !pool)
+        return;
+    if (pins == LBR_PINS_SESSIONS && !pick->ask->request->session_len)
         return;
     pick->pin_key = lbr_hash_pair(pick->ask->sticky_digest, pool->slot.handle);
     pick->session = lbr_sessions_find(&pick->router->sessions, pick->pin_key,
@@ -80,6 +83,7 @@ int lbr_route(struct lbroute_router *router, const struct lbr_ask *ask,
     if (!find_eligible(pick))
         return LBROUTE_ERR_NO_TARGET;
     find_pin(pick);
+    choice->prefix_matched = choice->prefix_total = -1;
     pick->scope.strategy->choose(pick, choice);
     if (!pick->group->by_pool)
         renew_for_report(pick, choice);

@@ -8,23 +8,9 @@
 
 #include <math.h>
 
-/* The pinned member if it is eligible, else LBR_BITS_NONE. */
-static uint32_t pinned(const struct lbr_pick *pick)
-{
-    const struct lbr_target *target;
-
-    if (!pick->session)
-        return LBR_BITS_NONE;
-    target = lbr_router_target(pick->router, pick->session->target);
-    if (!target || target->by_pool.group != pick->group ||
-        !lbr_bits_has(pick->mask, target->by_pool.position))
-        return LBR_BITS_NONE;
-    return target->by_pool.position;
-}
-
 static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 {
-    uint32_t position = pinned(pick);
+    uint32_t position = lbr_pick_pinned(pick);
 
     if (position == LBR_BITS_NONE) {
         lbr_least_connections_choose(pick, choice);
@@ -37,5 +23,10 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 }
 
 const struct lbr_strategy lbr_strategy_sticky_session = {
-    "sticky_session", LBR_USES_ORDER, LBR_PROMISE_NONE, 0, 1,
-    choose,           lbr_score_load};
+    "sticky_session",
+    LBR_USES_ORDER,
+    LBR_PROMISE_NONE,
+    0,
+    LBR_PINS_SESSIONS_OR_CLIENTS,
+    choose,
+    lbr_score_load};

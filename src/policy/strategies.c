@@ -12,6 +12,7 @@ static const struct lbr_strategy *const strategies[] = {
     &lbr_strategy_least_connections,
     &lbr_strategy_consistent_hash,
     &lbr_strategy_sticky_session,
+    &lbr_strategy_cache_aware,
 };
 
 #define COUNT (sizeof strategies / sizeof strategies[0])
@@ -45,4 +46,33 @@ uint32_t lbr_pick_nth(const struct lbr_pick *pick, uint32_t rank)
     if (pick->eligible == pick->group->count)
         return rank;
     return lbr_bits_select(pick->mask, rank);
+}
+
+uint32_t lbr_pick_pinned(const struct lbr_pick *pick)
+{
+    const struct lbr_target *target;
+
+    if (!pick->session)
+        return LBR_BITS_NONE;
+    target = lbr_router_target(pick->router, pick->session->target);
+    if (!target || target->by_pool.group != pick->group ||
+        !lbr_bits_has(pick->mask, target->by_pool.position))
+        return LBR_BITS_NONE;
+    return target->by_pool.position;
+}
+
+double lbr_pick_lowest_load(const struct lbr_pick *pick)
+{
+    uint32_t count = pick->group->count;
+    uint32_t i = lbr_bits_next(pick->mask, count, 0);
+    double lowest = lbr_score_load(pick, i);
+
+    if (!pick->filtered && pick->group->uses & LBR_USES_ORDER)
+        return lbr_score_load(pick, lbr_load_order_first(&pick->group->order));
+    for (; i != LBR_BITS_NONE; i = lbr_bits_next(pick->mask, count, i + 1)) {
+        double load = lbr_score_load(pick, i);
+
+        lowest = load < lowest ? load : lowest;
+    }
+    return lowest;
 }

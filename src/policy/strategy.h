@@ -9,12 +9,19 @@
 /* What a strategy promises about traffic shares. */
 enum lbr_promise { LBR_PROMISE_NONE, LBR_PROMISE_EQUAL, LBR_PROMISE_BY_WEIGHT };
 
+/* What a strategy pins to the target that served it. */
+enum lbr_pins {
+    LBR_PINS_NOTHING,
+    LBR_PINS_SESSIONS,
+    LBR_PINS_SESSIONS_OR_CLIENTS
+};
+
 struct lbr_strategy {
     const char *name;
     unsigned uses; /* LBR_USES_ bits: what its groups keep */
     enum lbr_promise promise;
     int needs_ring_key; /* asks for the hash of session or conversation */
-    int pins;           /* successes pin sessions */
+    enum lbr_pins pins; /* what successes pin to their target */
 
     /* Chooses among at least one eligible member. */
     void (*choose)(struct lbr_pick *pick, struct lbr_choice *choice);
@@ -30,6 +37,7 @@ extern const struct lbr_strategy lbr_strategy_power_of_two;
 extern const struct lbr_strategy lbr_strategy_least_connections;
 extern const struct lbr_strategy lbr_strategy_consistent_hash;
 extern const struct lbr_strategy lbr_strategy_sticky_session;
+extern const struct lbr_strategy lbr_strategy_cache_aware;
 
 /* The strategy of a name (empty: the default), or NULL. */
 const struct lbr_strategy *lbr_strategy_find(struct lbr_text name);
@@ -37,6 +45,13 @@ const struct lbr_strategy *lbr_strategy_find(struct lbr_text name);
 /* Least connections serves others as a fallback, too; they keep the order. */
 void lbr_least_connections_choose(struct lbr_pick *pick,
                                   struct lbr_choice *choice);
+
+/* The member that the pin in force names, or LBR_BITS_NONE when there is none
+ * or it may not be chosen. */
+uint32_t lbr_pick_pinned(const struct lbr_pick *pick);
+
+/* The lowest relative load of the eligible members. */
+double lbr_pick_lowest_load(const struct lbr_pick *pick);
 
 /* Score of rules that rank by relative load. */
 double lbr_score_load(const struct lbr_pick *pick, uint32_t position);

@@ -84,4 +84,6 @@ static double score(const struct lbr_pick *pick, uint32_t position)
 }
 
 const struct lbr_strategy lbr_strategy_weighted = {
-    "weighted", LBR_USES_SCHEDULE, LBR_PROMISE_BY_WEIGHT, 0, 0, choose, score};
+    "weighted", LBR_USES_SCHEDULE, LBR_PROMISE_BY_WEIGHT,
+    0,          LBR_PINS_NOTHING,  choose,
+    score};

@@ -23,6 +23,35 @@ struct lbr_member *lbr_group_member(const struct lbr_group *group,
     return group->by_pool ? &target->by_pool : &target->by_model;
 }
 
+enum { KIND_TRIE = 6 };
+
+static int start_trie(struct lbr_group *group, struct lbr_memory *memory)
+{
+    group->trie = lbr_memory_new(memory, 1, sizeof *group->trie);
+    if (!group->trie)
+        return 0;
+    lbr_trie_init(group->trie, memory, 1, KIND_TRIE);
+    return 1;
+}
+
+static void free_trie(struct lbr_group *group, struct lbr_memory *memory)
+{
+    if (!group->trie)
+        return;
+    lbr_trie_destroy(group->trie);
+    lbr_memory_free(memory, group->trie, 1, sizeof *group->trie);
+    group->trie = NULL;
+}
+
+static void stop_trie(struct lbr_group *group, struct lbr_memory *memory)
+{
+    uint32_t i;
+
+    for (i = 0; i < group->count; i++)
+        lbr_trie_purge(group->trie, &group->members[i]->prefixes);
+    free_trie(group, memory);
+}
+
 struct lbr_group *lbr_group_create(struct lbr_memory *memory,
                                    const struct lbr_slab *targets,
                                    struct lbr_text tier, unsigned uses,
@@ -41,6 +70,10 @@ struct lbr_group *lbr_group_create(struct lbr_memory *memory,
     group->stale = 1;
     lbr_ring_init(&group->ring, memory, 32, owner_name, (void *)targets);
     group->spare_ring = group->ring;
+    if (uses & LBR_USES_TRIE && !start_trie(group, memory)) {
+        lbr_group_destroy(group, memory);
+        return NULL;
+    }
     return group;
 }
 
@@ -55,6 +88,7 @@ void lbr_group_destroy(struct lbr_group *group, struct lbr_memory *memory)
     lbr_load_order_destroy(&group->order, memory);
     lbr_schedule_destroy(&group->schedule, memory);
     lbr_ring_destroy(&group->ring);
+    free_trie(group, memory);
     lbr_text_free(memory, group->tier);
     lbr_memory_free(memory, group, 1, sizeof *group);
 }
@@ -205,6 +239,8 @@ void lbr_group_leave(struct lbr_group *group, struct lbr_target *target)
         lbr_schedule_remove(&group->schedule, &member->turn);
     if (group->uses & LBR_USES_ROTATION)
         lbr_rotation_remove(&group->rotation, &member->place);
+    if (group->trie)
+        lbr_trie_purge(group->trie, &target->prefixes);
     lbr_bits_delete(group->usable, group->count, position);
     for (i = position + 1; i < group->count; i++) {
         lbr_group_member(group, i)->position = i - 1;
@@ -338,8 +374,13 @@ int lbr_group_extend(struct lbr_group *group, struct lbr_memory *memory,
 
     if (!reserve(group, memory, group->count, added))
         return 0;
-    if (added & LBR_USES_RING && !start_ring(group))
+    if (added & LBR_USES_TRIE && !start_trie(group, memory))
         return 0;
+    if (added & LBR_USES_RING && !start_ring(group)) {
+        if (added & LBR_USES_TRIE)
+            free_trie(group, memory);
+        return 0;
+    }
     if (added & LBR_USES_ORDER)
         start_order(group, rng);
     if (added & LBR_USES_SCHEDULE)
@@ -368,6 +409,8 @@ void lbr_group_keep_only(struct lbr_group *group, struct lbr_memory *memory,
         lbr_schedule_destroy(&group->schedule, memory);
         memset(&group->schedule, 0, sizeof group->schedule);
     }
+    if (dropped & LBR_USES_TRIE)
+        stop_trie(group, memory);
     group->uses = uses;
 }
 

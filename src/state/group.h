@@ -9,6 +9,7 @@
 #define LBR_STATE_GROUP_H
 
 #include "models/load_order.h"
+#include "models/prefix_trie.h"
 #include "models/ring.h"
 #include "state/target.h"
 
@@ -17,7 +18,8 @@ enum {
     LBR_USES_ORDER = 1,    /* load order */
     LBR_USES_SCHEDULE = 2, /* smooth weighted round-robin */
     LBR_USES_RING = 4,     /* hash ring */
-    LBR_USES_ROTATION = 8  /* round robin */
+    LBR_USES_ROTATION = 8, /* round robin */
+    LBR_USES_TRIE = 16     /* prefixes that members have seen */
 };
 
 struct lbr_group {
@@ -43,6 +45,7 @@ struct lbr_group {
     struct lbr_load_order order;
     struct lbr_schedule schedule;
     struct lbr_rotation rotation;
+    struct lbr_trie *trie; /* NULL: not kept */
     struct lbr_ring ring;
     struct lbr_ring spare_ring; /* between preparing and adopting */
     int weighted_points;        /* ring points follow weights */

@@ -25,6 +25,12 @@ struct row {
     }
 
 static const struct row table[LBR_PARAM_COUNT] = {
+    REAL("cache_aware.threshold",
+         "leading part of a prompt that a target must know to be preferred",
+         0.5, 0, 1),
+    WHOLE("cache_aware.budget",
+          "bytes for the prompts that are remembered of each target", 16777216,
+          0, 1099511627776.0),
     WHOLE("consistent_hash.bounded",
           "1: a target above its bound passes the key on", 0, 0, 1),
     REAL("consistent_hash.load_bound",
@@ -58,6 +64,10 @@ static void convert(struct lbr_params *params)
     params->load_bound = value[LBR_PARAM_RING_BOUNDED] >= 1
                              ? value[LBR_PARAM_RING_LOAD_BOUND]
                              : 0;
+    params->cache_threshold = value[LBR_PARAM_CACHE_THRESHOLD];
+    params->cache_budget = value[LBR_PARAM_CACHE_BUDGET] < (double)SIZE_MAX
+                               ? (size_t)value[LBR_PARAM_CACHE_BUDGET]
+                               : SIZE_MAX;
     params->weighted_points = value[LBR_PARAM_RING_WEIGHTED_POINTS] >= 1;
     params->health.bench_after = (uint32_t)value[LBR_PARAM_BENCH_AFTER];
     params->health.bench_time =

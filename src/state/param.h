@@ -9,6 +9,8 @@
 #include <lbroute/lbroute.h>
 
 enum lbr_param {
+    LBR_PARAM_CACHE_THRESHOLD,
+    LBR_PARAM_CACHE_BUDGET,
     LBR_PARAM_RING_BOUNDED,
     LBR_PARAM_RING_LOAD_BOUND,
     LBR_PARAM_RING_WEIGHTED_POINTS,
@@ -35,6 +37,8 @@ struct lbr_params {
     uint64_t share_bucket;
     double load_bound; /* 0: the ring is not bounded */
     int weighted_points;
+    double cache_threshold;
+    size_t cache_budget;
 };
 
 void lbr_params_init(struct lbr_params *params);

@@ -8,6 +8,7 @@
 #include "containers/list.h"
 #include "containers/slab.h"
 #include "models/health.h"
+#include "models/prefix_trie.h"
 #include "models/rotation.h"
 #include "models/schedule.h"
 #include "state/share.h"
@@ -39,6 +40,7 @@ struct lbr_target {
     double extra;             /* load beyond in_flight */
     struct lbr_member by_pool;
     struct lbr_member by_model;
+    struct lbr_trie_owner prefixes; /* in the trie of its pool's group */
     struct lbr_health health;
     uint64_t max_input_tokens; /* 0: no limit */
     void *user;

@@ -88,6 +88,7 @@ static void expect_alike(struct fleet twins[2], size_t n)
         snprintf(session, sizeof session, "s%zu", i % 7);
         for (size_t t = 0; t < 2; t++) {
             fleet_session(&twins[t], i % 3 == 0 ? NULL : session);
+            fleet_prompt(&twins[t], i % 5 == 0 ? NULL : session);
             got[t] = fleet_pick(&twins[t]);
             if (i % 4 == 3)
                 fleet_settle_all(&twins[t], LBROUTE_EVENT_SUCCESS);
@@ -107,6 +108,7 @@ static void rejections_leave_no_trace(const char *strategy)
 
     open_twins(twins, strategy);
     before = state_text(twins[0].router, 0, STATE_WITHOUT_REJECTIONS);
+    fleet_prompt(&twins[0], "s1, in vain");
     for (uint64_t i = 1; i <= 5; i++) {
         expect_saturated(&twins[0]);
         assert_int_equal(
@@ -136,6 +138,52 @@ static void co_03_refused_request_uses_quota(void **state)
     assert_int_equal(fleet_pick(&fleet), A);
     fleet_close(&fleet);
     fleet_for_each_strategy(rejections_leave_no_trace);
+}
+
+/* What a target knows of a prompt, asked without effect. */
+static int64_t known_to(struct fleet *fleet, size_t index)
+{
+    lbroute_decision decision;
+
+    lbroute_decision_init(&decision, sizeof decision);
+    assert_int_equal(lbroute_explain(fleet->router, &fleet->request, fleet->now,
+                                     &decision, NULL, 0, NULL),
+                     LBROUTE_OK);
+    assert_int_equal(decision.target, fleet->targets[index]);
+    return decision.prefix_matched;
+}
+
+/* Nor is the prompt of a refused request remembered, whoever refused it. */
+static void co_03_refused_prompt_is_forgotten(void **state)
+{
+    static const char *const tiers[] = {"", "gold"};
+    struct fleet fleet;
+    uint64_t memory;
+    (void)state;
+
+    fleet_open(&fleet, "cache_aware", 0, 1);
+    fleet_add_limit(&fleet, 1);
+    fleet_prompt(&fleet, "a prompt that came through");
+    fleet_pick(&fleet);
+    memory = fleet_totals(&fleet).memory_bytes;
+    fleet_prompt(&fleet, "a refused one");
+    for (int i = 0; i < 5; i++)
+        expect_saturated(&fleet);
+    for (size_t i = 0; i < 2; i++) {
+        fleet.request.tier = tiers[i];
+        fleet.request.tier_len = strlen(tiers[i]);
+        fleet.request.exclude = fleet.targets;
+        fleet.request.exclude_len = 1;
+        assert_int_equal(fleet_pick(&fleet), FLEET_NONE);
+        fleet.request.exclude_len = 0;
+    }
+    fleet.request.tier_len = 0;
+    assert_int_equal(fleet_totals(&fleet).memory_bytes, memory);
+    fleet_settle_last(&fleet, LBROUTE_EVENT_SUCCESS);
+    assert_int_equal(known_to(&fleet, A), 2); /* "a " */
+    fleet_prompt(&fleet, "a prompt that came through");
+    assert_int_equal(known_to(&fleet, A), fleet.request.prompt_len);
+    fleet_close(&fleet);
 }
 
 static void limit_of_five(const char *strategy)
@@ -567,6 +615,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(co_01_failed_call_keeps_slot),
         cmocka_unit_test(co_03_refused_request_uses_quota),
+        cmocka_unit_test(co_03_refused_prompt_is_forgotten),
         cmocka_unit_test(co_05_limit_counted_twice),
         cmocka_unit_test(co_06_overloaded_mark_sticks),
         cmocka_unit_test(co_07_first_one_takes_the_rest),

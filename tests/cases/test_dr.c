@@ -84,6 +84,7 @@ static void drain_is_immediate(const char *strategy)
     fleet_open(&fleet, strategy, 2, 1);
     serve_sessions(&fleet, 10);
     fleet_session(&fleet, "s1");
+    fleet_prompt(&fleet, "a prompt that B has seen");
     fleet_send(&fleet, B, LBROUTE_EVENT_SUCCESS);
     fleet_hold(&fleet, B, 3);
     fleet_set_weight(&fleet, B, 0);
@@ -137,6 +138,40 @@ static void serve_five_on(struct fleet *fleet, size_t on, const char *rule)
     }
 }
 
+/* Under cache_aware the pin, and then the prompt that A has seen, lead away
+ * from it while it drains. */
+static void drain_pinned_and_warm(void)
+{
+    struct fleet fleet;
+    size_t moved;
+
+    fleet_open(&fleet, "cache_aware", 3, 1);
+    fleet_prompt(&fleet, "a prompt that A has seen");
+    fleet_session(&fleet, "s1");
+    fleet_send(&fleet, A, LBROUTE_EVENT_SUCCESS);
+    serve_five_on(&fleet, A, "sticky_session");
+    fleet_set_weight(&fleet, A, 0);
+    moved = fleet_pick(&fleet);
+    assert_true(moved != A);
+    assert_string_equal(lbroute_rule_name(fleet.decision.rule), "least_warmed");
+    assert_int_equal(fleet_pick(&fleet), moved);
+    assert_string_equal(lbroute_rule_name(fleet.decision.rule), "cache_aware");
+    fleet_session(&fleet, NULL);
+    assert_int_equal(fleet_pick(&fleet), moved);
+    assert_string_equal(lbroute_rule_name(fleet.decision.rule), "cache_aware");
+    fleet_set_weight(&fleet, A, 1);
+    fleet_session(&fleet, "s1");
+    serve_five_on(&fleet, A, "sticky_session");
+    fleet_set_weight(&fleet, A, 0);
+    fleet_settle_all(&fleet, LBROUTE_EVENT_SUCCESS);
+    fleet_set_weight(&fleet, A, 1);
+    serve_five_on(&fleet, moved, "sticky_session");
+    fleet_session(&fleet, NULL);
+    fleet_hold(&fleet, moved, 1);
+    serve_five_on(&fleet, A, "cache_aware");
+    fleet_close(&fleet);
+}
+
 /* Persistence was asked before the drain state. The ring hands a drained
  * owner's keys to the next point and takes them back; a pin that moved stays
  * where it was served last. */
@@ -167,6 +202,8 @@ static void dr_04_sticky_clients_stay(void **state)
     fleet_set_weight(&fleet, A, 1);
     serve_five_on(&fleet, moved, "sticky_session");
     fleet_close(&fleet);
+
+    drain_pinned_and_warm();
 }
 
 /* ---- more of the same kind ---- */

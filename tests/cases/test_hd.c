@@ -527,6 +527,50 @@ static void hd_kind_prefixes(void **state)
     }
 }
 
+/* What is said of the prompt is what the target knew of it when it was picked,
+ * under the rule that really decided. */
+static void hd_kind_prefix_of_a_pick(void **state)
+{
+    struct fleet fleet;
+    lbroute_decision cold, warm, pinned;
+    size_t home;
+    (void)state;
+
+    fleet_open(&fleet, "cache_aware", 3, 1);
+    fleet_prompt(&fleet, "once upon a time");
+    home = fleet_serve(&fleet);
+    cold = fleet.decision;
+    fleet_prompt(&fleet, "once upon a time there was");
+    fleet_session(&fleet, "s1");
+    assert_int_equal(fleet_serve(&fleet), home);
+    warm = fleet.decision;
+    fleet_prompt(&fleet, "once upon another day");
+    assert_int_equal(fleet_serve(&fleet), home);
+    pinned = fleet.decision;
+    expect_header(&fleet, &cold, "Prefix", "0/16");
+    expect_header(&fleet, &cold, "Algorithm", "least_warmed");
+    expect_header(&fleet, &cold, "Sticky", NULL);
+    expect_header(&fleet, &warm, "Prefix", "16/26");
+    expect_header(&fleet, &warm, "Algorithm", "cache_aware");
+    expect_header(&fleet, &pinned, "Prefix", "11/21");
+    expect_header(&fleet, &pinned, "Algorithm", "sticky_session");
+    fleet_prompt(&fleet, NULL);
+    fleet_session(&fleet, NULL);
+    fleet_serve(&fleet);
+    expect_header(&fleet, &fleet.decision, "Prefix", "0/0");
+    fleet.request.exclude = fleet.targets;
+    fleet.request.exclude_len = 3;
+    assert_int_equal(fleet_pick(&fleet), FLEET_NONE);
+    expect_header(&fleet, &fleet.decision, "Prefix", NULL);
+    expect_header(&fleet, &fleet.decision, "Algorithm", NULL);
+    fleet.request.exclude_len = 0;
+    fleet_strategy(&fleet, "weighted");
+    fleet_prompt(&fleet, "once upon a time");
+    fleet_serve(&fleet);
+    expect_header(&fleet, &fleet.decision, "Prefix", NULL);
+    fleet_close(&fleet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -539,6 +583,7 @@ int main(void)
         cmocka_unit_test(hd_kind_only_digests_leave),
         cmocka_unit_test(hd_kind_weights_read_back),
         cmocka_unit_test(hd_kind_prefixes),
+        cmocka_unit_test(hd_kind_prefix_of_a_pick),
     };
     return cmocka_run_group_tests_name("HD", tests, NULL, NULL);
 }

@@ -237,12 +237,15 @@ static void *disturb(void *user)
 {
     struct work *work = user;
     const char *strategy;
+    size_t strategies = 0;
 
+    while (lbroute_strategy_name(strategies) != NULL)
+        strategies++;
     for (size_t i = 0; !atomic_load(&work->stop); i++) {
         lbroute_target target = 0;
         lbroute_target_options options;
         char name = (char)('A' + (char)(i % 4));
-        strategy = lbroute_strategy_name(i % 7);
+        strategy = lbroute_strategy_name(i % strategies);
         lbroute_target_options_init(&options, sizeof options);
         options.name = &name;
         options.name_len = 1;
@@ -270,6 +273,7 @@ static void *disturb(void *user)
 /* Picks under whatever disturb() does; any documented result is fine. */
 static void *pick_through_storm(void *user)
 {
+    static const char prompt[] = "a prompt of which all send the beginning";
     struct work *work = user;
     lbroute_request request;
     lbroute_decision decision;
@@ -279,8 +283,10 @@ static void *pick_through_storm(void *user)
     request.pool = work->pool;
     request.session = &request;
     request.session_len = sizeof request.size;
+    request.prompt = prompt;
     pthread_barrier_wait(&work->start);
     for (size_t i = 0; i < work->rounds; i++) {
+        request.prompt_len = i * 7 % sizeof prompt;
         int code = lbroute_pick(work->router, &request, 0, &decision);
         if (code == LBROUTE_OK)
             count(work, settle(work, decision.ticket, 2 + (int)(i % 6)),
@@ -321,6 +327,67 @@ static void li_02_housekeeping_under_threads(void **state)
     fleet_close(&fleet);
 }
 
+enum { OWN_PROMPTS = 16, OWN_BYTES = 1000 };
+
+/* Prompt |i|; its head of three quarters is that of all. */
+static void own_prompt(size_t i, unsigned char text[OWN_BYTES])
+{
+    memset(text, 's', OWN_BYTES);
+    text[OWN_BYTES * 3 / 4] = (unsigned char)i;
+}
+
+static void *pick_with_prompts(void *user)
+{
+    struct work *work = user;
+    lbroute_request request;
+    lbroute_decision decision;
+    unsigned char text[OWN_BYTES];
+
+    lbroute_request_init(&request, sizeof request);
+    lbroute_decision_init(&decision, sizeof decision);
+    request.pool = work->pool;
+    request.prompt = text;
+    request.prompt_len = OWN_BYTES;
+    pthread_barrier_wait(&work->start);
+    for (size_t i = 0; i < work->rounds; i++) {
+        own_prompt(i % OWN_PROMPTS, text);
+        count(work, lbroute_pick(work->router, &request, 0, &decision),
+              LBROUTE_OK);
+        if (decision.prefix_total != OWN_BYTES ||
+            decision.prefix_matched > OWN_BYTES)
+            atomic_fetch_add(&work->strange, 1);
+        if (settle(work, decision.ticket, work->kind) != LBROUTE_OK)
+            atomic_fetch_add(&work->strange, 1);
+    }
+    return NULL;
+}
+
+/* Threads warm targets with the same prompts at once: in the end each prompt
+ * is known in full to somebody, and nothing is in flight. */
+static void ca_kind_prompts_from_threads(void **state)
+{
+    struct fleet fleet;
+    struct work work;
+    unsigned char text[OWN_BYTES];
+    (void)state;
+
+    fleet_open(&fleet, "cache_aware", 4, 1);
+    work_on(&work, &fleet, 3000, LBROUTE_EVENT_SUCCESS);
+    run(&work, pick_with_prompts);
+    assert_int_equal(work.done, THREADS * 3000);
+    fleet.request.prompt = text;
+    fleet.request.prompt_len = OWN_BYTES;
+    for (size_t i = 0; i < OWN_PROMPTS; i++) {
+        own_prompt(i, text);
+        assert_true(fleet_serve(&fleet) != FLEET_NONE);
+        assert_int_equal(fleet.decision.rule, LBROUTE_RULE_CACHE_AWARE);
+        assert_int_equal(fleet.decision.prefix_matched, OWN_BYTES);
+    }
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(fleet_in_flight(&fleet, i), 0);
+    fleet_close(&fleet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +397,7 @@ int main(void)
         cmocka_unit_test(lc_06_burst_from_threads),
         cmocka_unit_test(bn_kind_one_trial_for_all_threads),
         cmocka_unit_test(li_02_housekeeping_under_threads),
+        cmocka_unit_test(ca_kind_prompts_from_threads),
     };
     return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static void print_parameters(void)
     lbroute_param_info info;
     lbroute_param_info_init(&info, sizeof info);
     for (size_t i = 0; lbroute_param_get_info(i, &info) == LBROUTE_OK; i++)
-        printf("parameter\t%s\t%.10g\t%.10g\t%.10g\t%s\n", info.name,
+        printf("parameter\t%s\t%.13g\t%.13g\t%.13g\t%s\n", info.name,
                info.default_value, info.minimum, info.maximum, info.text);
 }
 

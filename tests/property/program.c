@@ -143,6 +143,9 @@ static void start(struct program *program)
     heap_attach(&program->heap, &options);
     CHECK_I(lbroute_router_estimate(&options, &program->estimate), LBROUTE_OK);
     CHECK_I(lbroute_router_create(&options, &program->router), LBROUTE_OK);
+    program->prompts = (shape >> 5) & 1;
+    if (program->prompts)
+        program->estimate = 0;
 
     model_init(&program->model);
     program->model.ticket_ttl = options.ticket_ttl;

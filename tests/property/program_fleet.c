@@ -112,6 +112,8 @@ void program_set_parameter(struct program *program)
     double value = part < 0.5
                        ? info.default_value
                        : info.minimum + (info.maximum - info.minimum) * part;
+    if (strcmp(info.name, "cache_aware.budget") == 0)
+        value = floor(part * 8000); /* so that prompts are evicted */
     int outside = program_below(program, 4) == 0;
     if (outside)
         value = part < 0.5 ? info.minimum - 1 : info.maximum + 1;

@@ -22,6 +22,9 @@ static const struct strategy_rules known_rules[] = {
                             1u << LBROUTE_RULE_LEAST_CONNECTIONS},
     {"sticky_session",
      1u << LBROUTE_RULE_STICKY_SESSION | 1u << LBROUTE_RULE_LEAST_CONNECTIONS},
+    {"cache_aware", 1u << LBROUTE_RULE_STICKY_SESSION |
+                        1u << LBROUTE_RULE_CACHE_AWARE |
+                        1u << LBROUTE_RULE_LEAST_WARMED},
 };
 
 static uint32_t rules_of(const char *strategy)
@@ -43,6 +46,23 @@ static void draw_key(struct program *program, char *key, const void **bytes,
     *key = (char)('a' + letter);
     *bytes = key;
     *length = 1;
+}
+
+/* Up to 32 bytes of two letters, so that beginnings are often the same. */
+static void draw_prompt(struct program *program,
+                        struct program_request *request)
+{
+    uint32_t length = program_below(program, sizeof request->prompt + 1);
+    uint32_t letters = 0;
+    for (uint32_t i = 0; i < length; i++) {
+        if (i % 8 == 0)
+            letters = program_byte(program);
+        request->prompt[i] = (char)('a' + (letters >> i % 8 & 1));
+    }
+    request->api.prompt = request->prompt;
+    request->api.prompt_len = length;
+    if (request->model.tokens == -1 && length > 0)
+        request->model.tokens = (length + 3) / 4; /* the router's estimate */
 }
 
 static void draw_exclusions(struct program *program,
@@ -90,6 +110,8 @@ void program_draw_request(struct program *program,
              &request->api.client_len);
     draw_key(program, request->conversation, &request->api.conversation,
              &request->api.conversation_len);
+    if (program->prompts)
+        draw_prompt(program, request);
 }
 
 static uint32_t allowed_rules(struct program *program,
@@ -101,6 +123,28 @@ static uint32_t allowed_rules(struct program *program,
     const struct program_pool *pool = program_find_pool(program, target->pool);
     CHECK(pool != NULL);
     return rules_of(lbroute_strategy_name(pool->strategy));
+}
+
+/* Only `cache_aware` compares prompts. */
+static void check_prefix(struct program *program,
+                         const struct program_request *request,
+                         const struct model_target *target,
+                         const struct model_view *view,
+                         const lbroute_decision *decision)
+{
+    uint32_t rules = allowed_rules(program, target, view);
+    if (rules == ~(uint32_t)0)
+        return;
+    if (!((rules >> LBROUTE_RULE_CACHE_AWARE) & 1)) {
+        CHECK_I(decision->prefix_matched, -1);
+        CHECK_I(decision->prefix_total, -1);
+        return;
+    }
+    CHECK_U(decision->prefix_total, request->api.prompt_len);
+    CHECK(decision->prefix_matched >= 0 &&
+          decision->prefix_matched <= decision->prefix_total);
+    CHECK(decision->rule != LBROUTE_RULE_CACHE_AWARE ||
+          decision->prefix_matched > 0);
 }
 
 static void check_choice(struct program *program,
@@ -121,6 +165,7 @@ static void check_choice(struct program *program,
     CHECK_I(decision->wait_ns, 0);
     CHECK_I(decision->reason, LBROUTE_REASON_NONE);
     CHECK((allowed_rules(program, target, view) >> decision->rule) & 1);
+    check_prefix(program, request, target, view, decision);
     int keyed = request->api.session_len + request->api.client_len > 0;
     CHECK_I(decision->sticky_digest != 0, keyed);
 }

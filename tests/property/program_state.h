@@ -31,9 +31,11 @@ struct program {
     lbroute_router *router;
     struct heap heap;
     struct model model;
-    int unseen; /**< The model's time has not been told to the router yet. */
+    int prompts; /**< Requests have prompts. */
+    int unseen;  /**< The model's time has not been told to the router yet. */
     /** lbroute_router_estimate() of the options. It counts 100 ring points a
-     * target, so it is void (0) once points follow weights. */
+     * target and no prompts, so it is void (0) once points follow weights, and
+     * where requests have prompts. */
     size_t estimate;
     uint32_t max_tickets;
     uint32_t max_sessions;
@@ -100,6 +102,7 @@ struct program_request {
     char session[2];
     char client[2];
     char conversation[2];
+    char prompt[32];
 };
 
 void program_draw_request(struct program *program,

@@ -37,10 +37,19 @@ static int draw_kind(struct rng *rng, size_t number)
     return (int)rng_below(rng, PICK);
 }
 
-void script_draw(struct script *script, uint64_t seed)
+static uint32_t strategies(void)
+{
+    uint32_t count = 0;
+    while (lbroute_strategy_name(count))
+        count++;
+    return count;
+}
+
+void script_draw(struct script *script, uint64_t seed, int prompts)
 {
     struct rng rng;
     rng_seed(&rng, seed);
+    script->prompts = prompts;
     for (size_t i = 0; i < SCRIPT_OPERATIONS; i++) {
         struct script_operation *operation = &script->operations[i];
         operation->kind = draw_kind(&rng, i);
@@ -75,8 +84,9 @@ static int add_pool(struct script_life *life,
     lbroute_pool_options_init(&options, sizeof options);
     options.name = name;
     options.name_len = 2;
-    options.strategy =
-        place ? lbroute_strategy_name(operation->b % 7) : "consistent_hash";
+    options.strategy = place
+                           ? lbroute_strategy_name(operation->b % strategies())
+                           : "consistent_hash";
     options.strategy_len = strlen(options.strategy);
     int result = lbroute_pool_add(life->router, &options, &handle);
     if (result == LBROUTE_OK)
@@ -87,7 +97,7 @@ static int add_pool(struct script_life *life,
 static int update_pool(struct script_life *life,
                        const struct script_operation *operation)
 {
-    const char *name = lbroute_strategy_name(operation->b % 7);
+    const char *name = lbroute_strategy_name(operation->b % strategies());
     uint32_t place = 1 + operation->a % (SCRIPT_POOLS - 1);
     return lbroute_pool_update(life->router, life->pools[place], name,
                                strlen(name));
@@ -177,8 +187,23 @@ static int64_t place_of(const struct script_life *life, lbroute_target target)
     return -1;
 }
 
+/* Beginnings in common, a length of its own; some are longer than a node of
+ * the prefix trie. */
+static void set_prompt(const struct script_operation *operation,
+                       lbroute_request *request)
+{
+    static char text[5][40000];
+    char *own = text[operation->b % 5];
+    size_t length = operation->a % 10 ? operation->a : 40 * operation->a;
+    memset(own, (char)('a' + operation->b % 3), sizeof text[0]);
+    memset(own + 500, (char)('0' + operation->b % 10), sizeof text[0] - 500);
+    request->prompt = own;
+    request->prompt_len = length;
+}
+
 static int pick(struct script_life *life,
-                const struct script_operation *operation, int64_t *trace)
+                const struct script_operation *operation, int prompts,
+                int64_t *trace)
 {
     char session[32];
     lbroute_request request;
@@ -193,10 +218,13 @@ static int pick(struct script_life *life,
     }
     snprintf(session, sizeof session, "s%u", operation->b % 40);
     api_set_session(&request, session);
+    if (prompts)
+        set_prompt(operation, &request);
     lbroute_decision_init(&decision, sizeof decision);
     int result = lbroute_pick(life->router, &request, life->now, &decision);
     if (result == LBROUTE_OK) {
         *trace = 100 + place_of(life, decision.target);
+        life->recorded = decision.prefix_total > 0;
         life->open[life->open_count++] = decision.ticket;
     }
     return result;
@@ -227,8 +255,9 @@ int script_perform(struct script_life *life, const struct script *script,
     int64_t trace = 0;
     int result = 0;
     life->now = number * MILLISECOND;
+    life->recorded = 0;
     if (operation->kind == PICK)
-        result = pick(life, operation, &trace);
+        result = pick(life, operation, script->prompts, &trace);
     else if (operation->kind == OBSERVE)
         result = observe(life, operation);
     else
@@ -237,7 +266,8 @@ int script_perform(struct script_life *life, const struct script *script,
     return result;
 }
 
-int script_may_forget(const struct script *script, size_t number)
+int script_may_forget(const struct script_life *life,
+                      const struct script *script, size_t number)
 {
-    return script->operations[number].kind == OBSERVE;
+    return script->operations[number].kind == OBSERVE || life->recorded;
 }

@@ -4,9 +4,9 @@
  *
  * The script is drawn once from a seed and then played as often as wanted. It
  * adds pools and targets, grows every table, picks under every strategy with
- * sessions, moves, re-weighs and removes. Each operation leaves one number in
- * a trace (whom a pick went to, what a call returned), so that two lives can
- * be compared.
+ * sessions and, if wanted, prompts, moves, re-weighs and removes. Each
+ * operation leaves one number in a trace (whom a pick went to, what a call
+ * returned), so that two lives can be compared.
  */
 #ifndef LBROUTE_TESTS_PROPERTY_SCRIPT_H
 #define LBROUTE_TESTS_PROPERTY_SCRIPT_H
@@ -31,6 +31,7 @@ struct script_operation {
 };
 
 struct script {
+    int prompts; /**< Requests have prompts. */
     struct script_operation operations[SCRIPT_OPERATIONS];
 };
 
@@ -43,10 +44,11 @@ struct script_life {
     lbroute_ticket open[SCRIPT_OPEN];
     size_t open_count;
     uint64_t now;
+    int recorded; /**< The last pick's strategy remembers its prompt. */
     int64_t trace[SCRIPT_OPERATIONS];
 };
 
-void script_draw(struct script *script, uint64_t seed);
+void script_draw(struct script *script, uint64_t seed, int prompts);
 
 /** Creates the router, with the heap as it stands. Returns the result. */
 int script_begin(struct script_life *life);
@@ -60,8 +62,10 @@ int script_begin(struct script_life *life);
 int script_perform(struct script_life *life, const struct script *script,
                    size_t number);
 
-/** Whether an operation is an observe, which may lose a pin for want of
- * memory, and nothing else. */
-int script_may_forget(const struct script *script, size_t number);
+/** Whether the operation just performed is an observe, which may lose a pin for
+ * want of memory and nothing else, or a pick that may have remembered only the
+ * head of its prompt. */
+int script_may_forget(const struct script_life *life,
+                      const struct script *script, size_t number);
 
 #endif

@@ -52,7 +52,7 @@ static int perform(struct script_life *life, size_t number, int tries)
     }
     if (life->heap.failures == failures)
         return 0;
-    CHECK(script_may_forget(&script, number));
+    CHECK(script_may_forget(life, &script, number));
     return 1;
 }
 
@@ -85,9 +85,10 @@ static uint64_t live_once(struct script_life *life, uint64_t fail_at,
     int forgot = 0;
     for (size_t i = 0; i < SCRIPT_OPERATIONS; i++) {
         check_step(i);
-        forgot |= perform(life, i, 1);
+        int forgets = perform(life, i, 1);
         if (model && !forgot)
             CHECK_I(life->trace[i], model->trace[i]);
+        forgot |= forgets;
     }
     uint64_t calls = life->heap.calls;
     finish(life);
@@ -101,8 +102,8 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     static struct script_life model;
     static struct script_life life;
-    for (uint64_t seed = 1; seed <= 2; seed++) {
-        script_draw(&script, seed);
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        script_draw(&script, seed, seed > 2);
         uint64_t allocations = live_once(&model, 0, NULL);
         CHECK(allocations > 100);
         for (uint64_t i = 1; i <= allocations; i++)
@@ -119,7 +120,7 @@ static void many_allocations_may_fail(void **state)
     for (uint64_t seed = 1; seed <= scaled(100); seed++) {
         struct rng rng;
         rng_seed(&rng, seed);
-        script_draw(&script, 1 + seed % 4);
+        script_draw(&script, 1 + seed % 4, seed % 8 > 3);
         (void)live_once(&model, 0, NULL);
         check_context("many allocation failures", seed);
         memset(&life, 0, sizeof life);
@@ -128,12 +129,105 @@ static void many_allocations_may_fail(void **state)
         for (size_t i = 0; i < SCRIPT_OPERATIONS; i++) {
             check_step(i);
             life.heap.fail_at = life.heap.calls + rng_between(&rng, 1, 6);
-            forgot |= perform(&life, i, 1);
+            int forgets = perform(&life, i, 1);
             if (!forgot)
                 CHECK_I(life.trace[i], model.trace[i]);
+            forgot |= forgets;
         }
         finish(&life);
     }
+}
+
+enum { HEAD_BYTES = 150000, HEAD_PROMPTS = 3 };
+
+/* Prompts that part in the middle, after one symbol, and at the end. */
+static void head_prompt(int number, lbroute_request *request)
+{
+    static char text[HEAD_BYTES];
+    memset(text, 'a', sizeof text);
+    if (number == 1)
+        memset(text + sizeof text / 2, 'b', sizeof text / 2);
+    if (number == 2)
+        memset(text + 1, 'c', sizeof text - 1);
+    request->prompt = text;
+    request->prompt_len = sizeof text;
+}
+
+/* How much of a prompt one of two targets knows. */
+static int64_t head_known(lbroute_router *router, lbroute_request *request,
+                          const lbroute_target targets[2], int target)
+{
+    lbroute_decision decision;
+    size_t count = 0;
+    request->exclude = &targets[1 - target];
+    request->exclude_len = 1;
+    CHECK_I(api_explain(router, request, 0, &decision, NULL, 0, &count),
+            LBROUTE_OK);
+    request->exclude_len = 0;
+    return decision.prefix_matched;
+}
+
+/* Sends each prompt to both targets; allocation `fail_at` of that fails, 0:
+ * none. Gives how many were asked for. */
+static uint64_t record_heads(lbroute_router *router, lbroute_pool pool,
+                             const lbroute_target targets[2], struct heap *heap,
+                             uint64_t fail_at)
+{
+    uint64_t before = heap->calls;
+    heap->fail_at = fail_at ? before + fail_at : 0;
+    for (int i = 0; i < 2 * HEAD_PROMPTS; i++) {
+        lbroute_request request;
+        lbroute_decision decision;
+        check_step((uint64_t)i);
+        api_request(&request, pool);
+        head_prompt(i % HEAD_PROMPTS, &request);
+        request.exclude = &targets[i / HEAD_PROMPTS];
+        request.exclude_len = 1;
+        api_pick(router, &request, 0, &decision);
+        api_settle(router, decision.ticket, LBROUTE_EVENT_CANCEL, 0);
+        CHECK(head_known(router, &request, targets, 1 - i / HEAD_PROMPTS) <=
+              HEAD_BYTES);
+        CHECK_U(api_stats(router).memory_bytes, heap->bytes);
+    }
+    heap->fail_at = 0;
+    return heap->calls - before;
+}
+
+/* An allocation that fails while a prompt is remembered costs a part of that
+ * prompt's tail at most, and not the pick; the next time all of it is kept. */
+static void a_failed_prompt_keeps_its_head(void **state)
+{
+    (void)state;
+    uint64_t calls = UINT64_MAX;
+    for (uint64_t fail_at = 0; fail_at <= calls || !fail_at; fail_at++) {
+        struct heap heap;
+        lbroute_router_options options;
+        lbroute_router *router = NULL;
+        lbroute_target targets[2];
+        check_context("failed prompts", fail_at);
+        lbroute_router_options_init(&options, sizeof options);
+        options.seed = 1;
+        heap_attach(&heap, &options);
+        CHECK_I(lbroute_router_create(&options, &router), LBROUTE_OK);
+        lbroute_pool pool = api_pool(router, "pool", "cache_aware");
+        lbroute_request request;
+        api_targets(router, pool, 2, targets);
+        api_request(&request, pool);
+        (void)api_serve(router, &request, 0, LBROUTE_EVENT_CANCEL);
+        uint64_t asked = record_heads(router, pool, targets, &heap, fail_at);
+        if (!fail_at)
+            calls = asked;
+        else
+            CHECK_U(heap.failures, 1);
+        (void)record_heads(router, pool, targets, &heap, 0);
+        for (int i = 0; i < 2 * HEAD_PROMPTS; i++) {
+            head_prompt(i / 2, &request);
+            CHECK_I(head_known(router, &request, targets, i % 2), HEAD_BYTES);
+        }
+        lbroute_router_destroy(router);
+        CHECK_U(heap.live, 0);
+    }
+    CHECK(calls > 5);
 }
 
 /* A router with a heavy target and light ones that have gained much credit. */
@@ -205,7 +299,13 @@ static void a_failed_move_changes_no_sequence(void **state)
 
 /* --- Warm picks ---------------------------------------------------------- */
 
-enum { WARM_TARGETS = 20, WARM_OPEN = 50, WARM_SESSIONS = 200 };
+enum {
+    WARM_TARGETS = 20,
+    WARM_OPEN = 50,
+    WARM_SESSIONS = 200,
+    WARM_PROMPTS = 40,
+    WARM_BYTES = 3000
+};
 
 struct traffic {
     struct heap heap;
@@ -217,6 +317,33 @@ struct traffic {
     size_t next;
     uint64_t now;
 };
+
+/* Prompts of all lengths that share heads with each other. */
+static void set_prompt(lbroute_request *request, uint32_t number)
+{
+    static char texts[WARM_PROMPTS][WARM_BYTES];
+    char *text = texts[number];
+    memset(text, (char)('a' + number % 3), WARM_BYTES);
+    memset(text + WARM_BYTES / 2, (char)('a' + number), WARM_BYTES / 2);
+    request->prompt = text;
+    request->prompt_len = WARM_BYTES - 60 * (number % 30);
+}
+
+/* Lets every target see every prompt once. */
+static void traffic_warm(struct traffic *traffic)
+{
+    lbroute_target others[WARM_TARGETS];
+    lbroute_request request;
+    api_request(&request, traffic->pool);
+    for (uint32_t i = 0; i < WARM_TARGETS * WARM_PROMPTS; i++) {
+        memcpy(others, traffic->targets, sizeof others);
+        others[i % WARM_TARGETS] = 0;
+        request.exclude = others;
+        request.exclude_len = WARM_TARGETS;
+        set_prompt(&request, i / WARM_TARGETS);
+        (void)api_serve(traffic->router, &request, 0, LBROUTE_EVENT_SUCCESS);
+    }
+}
 
 static void traffic_start(struct traffic *traffic, const char *strategy)
 {
@@ -230,6 +357,7 @@ static void traffic_start(struct traffic *traffic, const char *strategy)
     CHECK_I(lbroute_router_create(&options, &traffic->router), LBROUTE_OK);
     traffic->pool = api_pool(traffic->router, "pool", strategy);
     api_targets(traffic->router, traffic->pool, WARM_TARGETS, traffic->targets);
+    traffic_warm(traffic);
 }
 
 /* Settles the oldest request and sends another: some are refused, some avoid a
@@ -253,6 +381,8 @@ static void traffic_step(struct traffic *traffic)
     api_request(&request, traffic->pool);
     if (rng_chance(&traffic->rng, 90))
         api_set_session(&request, session);
+    if (rng_chance(&traffic->rng, 95))
+        set_prompt(&request, rng_below(&traffic->rng, WARM_PROMPTS));
     if (rng_chance(&traffic->rng, 10)) {
         request.exclude = traffic->targets;
         request.exclude_len = rng_below(&traffic->rng, WARM_TARGETS + 1);
@@ -372,6 +502,7 @@ static void churn_start(struct churn *churn)
 static void churn_pick(struct churn *churn)
 {
     char session[32];
+    char prompt[200];
     lbroute_request request;
     lbroute_decision decision;
     lbroute_ticket *ticket = &churn->open[churn->next++ % CHURN_OPEN];
@@ -382,6 +513,9 @@ static void churn_pick(struct churn *churn)
     snprintf(session, sizeof session, "session %u", churn->names);
     api_request(&request, churn->pools[rng_below(&churn->rng, CHURN_POOLS)]);
     api_set_session(&request, session);
+    memset(prompt, (char)rng_below(&churn->rng, 4), sizeof prompt);
+    request.prompt = prompt;
+    request.prompt_len = rng_below(&churn->rng, sizeof prompt);
     lbroute_decision_init(&decision, sizeof decision);
     if (lbroute_pick(churn->router, &request, churn->now, &decision) ==
         LBROUTE_OK)
@@ -391,7 +525,11 @@ static void churn_pick(struct churn *churn)
 static void churn_pool(struct churn *churn)
 {
     lbroute_pool pool = churn->pools[rng_below(&churn->rng, CHURN_POOLS)];
-    const char *strategy = lbroute_strategy_name(rng_below(&churn->rng, 7));
+    uint32_t strategies = 0;
+    while (lbroute_strategy_name(strategies))
+        strategies++;
+    const char *strategy =
+        lbroute_strategy_name(rng_below(&churn->rng, strategies));
     CHECK_I(
         lbroute_pool_update(churn->router, pool, strategy, strlen(strategy)),
         LBROUTE_OK);
@@ -585,6 +723,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(many_allocations_may_fail),
+        cmocka_unit_test(a_failed_prompt_keeps_its_head),
         cmocka_unit_test(a_failed_move_changes_no_sequence),
         cmocka_unit_test(warm_picks_allocate_nothing),
         cmocka_unit_test(churn_leaves_memory_flat),

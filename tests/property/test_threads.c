@@ -116,9 +116,14 @@ static void change(struct worker *worker)
 static void fill_request(struct worker *worker, char session[16],
                          lbroute_request *request)
 {
+    static const char prompts[4][32] = {
+        "you are helpful; what is a", "you are helpful; what is the b",
+        "you are a poet; write c", "translate this into French: d"};
     snprintf(session, 16, "s%u", rng_below(&worker->rng, 50));
     api_request(request, arena.pool);
     api_set_session(request, session);
+    request->prompt = prompts[rng_below(&worker->rng, 4)];
+    request->prompt_len = rng_below(&worker->rng, sizeof prompts[0] + 1);
     if (rng_chance(&worker->rng, 10)) {
         request->exclude = arena.targets;
         request->exclude_len = rng_below(&worker->rng, SHARED);

@@ -69,6 +69,8 @@ static void ask_explain(lbroute_router *router, lbroute_pool pool, uint64_t now)
     api_set_session(&request, "asked");
     request.model = "m";
     request.model_len = pool ? 0 : 1;
+    request.prompt = "aaaaaaaaaaaaaaaa asked";
+    request.prompt_len = 22;
     (void)api_explain(router, &request, now, &decision, candidates, 4, &count);
 
     char name[64];
@@ -102,6 +104,8 @@ static void ask_in_vain(lbroute_router *router, lbroute_pool pool,
     lbroute_decision decision;
     api_request(&request, pool);
     api_set_session(&request, "a");
+    request.prompt = "bbbbbbbbbbbbbbbb in vain";
+    request.prompt_len = 24;
     if (by_tier) {
         request.tier = "nobody";
         request.tier_len = 6;

@@ -48,6 +48,7 @@ static void create(struct twin *twin, uint64_t seed, int plain,
         api_set(twin->router, pool, "health.slow_start", 5);
         api_set(twin->router, pool, "session.ttl", 8);
         api_set(twin->router, pool, "load.signal_ttl", 2);
+        api_set(twin->router, pool, "cache_aware.budget", 10000);
         twin->pools[i] = pool;
     }
 }
@@ -107,6 +108,22 @@ static void compare(const lbroute_decision *a, const lbroute_decision *b)
     api_check_same_decision(a, &copy);
 }
 
+/* What three applications have all their prompts begin with, and how each goes
+ * on: a part that many share, or one that nobody does. */
+static void draw_prompt(lbroute_request *request)
+{
+    static char text[400];
+    char letter = (char)('a' + rng_below(&life.rng, 3));
+    memset(text, letter, sizeof text);
+    request->prompt = text;
+    request->prompt_len = rng_below(&life.rng, sizeof text);
+    if (rng_chance(&life.rng, 50)) {
+        size_t at = rng_below(&life.rng, sizeof text / 4) * 4;
+        uint32_t number = rng_below(&life.rng, 500);
+        memcpy(text + at, &number, sizeof number);
+    }
+}
+
 /* Draws a request for the first pool, the second or, across both, the model;
  * returns which. */
 static uint32_t draw_request(lbroute_request *request, char key[2])
@@ -116,6 +133,8 @@ static uint32_t draw_request(lbroute_request *request, char key[2])
     key[1] = 0;
     if (rng_chance(&life.rng, 70))
         api_set_session(request, key);
+    if (rng_chance(&life.rng, 80))
+        draw_prompt(request);
     return rng_below(&life.rng, POOLS + 1);
 }
 
