@@ -98,8 +98,9 @@ void host_destroy(struct host *host)
     free(host);
 }
 
-/* The conversation is what tells requests apart where no session is known: the
- * content of the prompt, or of a very short one its number. */
+/* The content of a prompt stands for its text: equal heads are equal bytes. It
+ * is also what tells requests apart where no session is known; of a very short
+ * one that is its number. */
 static void describe(const struct host *host, const struct workload *workload,
                      const uint32_t *number, lbroute_request *request)
 {
@@ -115,6 +116,8 @@ static void describe(const struct host *host, const struct workload *workload,
     if (from->prompt_ids > 0) {
         request->conversation = workload->ids + from->first_id;
         request->conversation_len = from->prompt_ids * sizeof *workload->ids;
+        request->prompt = request->conversation;
+        request->prompt_len = request->conversation_len;
     } else {
         request->conversation = number;
         request->conversation_len = sizeof *number;
