@@ -8,6 +8,7 @@
  * per member, so a busy one costs nobody else the affinity. */
 #include "policy/strategy.h"
 
+#include "base/hash.h"
 #include "containers/bits.h"
 
 #include <math.h>
@@ -44,7 +45,7 @@ static void commit(struct lbr_pick *pick, const struct lbr_choice *choice)
 
     lbr_load_order_used(&pick->group->order, choice->position,
                         &pick->router->rng);
-    lbr_trie_record(pick->group->trie, pick->match, pick->ask->prefix_root,
+    lbr_trie_record(pick->group->trie, pick->match, pick->prefix_root,
                     request->prompt, request->prompt_len, &target->prefixes,
                     target->pool->params.cache_budget);
 }
@@ -148,6 +149,12 @@ static uint32_t least_warmed(const struct lbr_pick *pick,
     return best;
 }
 
+/* Prompts of different models have nothing in common. */
+static uint64_t root_of(const lbroute_request *request)
+{
+    return lbr_hash(request->model, request->model_len);
+}
+
 static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 {
     const lbroute_request *request = pick->ask->request;
@@ -155,11 +162,12 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
     int32_t rule = LBROUTE_RULE_STICKY_SESSION;
     struct view view;
 
+    pick->prefix_root = root_of(request);
+    pick->match = lbr_trie_find(pick->group->trie, pick->prefix_root,
+                                request->prompt, request->prompt_len);
+    view.match = pick->match;
     view.length = request->prompt_len;
     view.lowest = lbr_pick_lowest_load(pick);
-    pick->match = view.match =
-        lbr_trie_find(pick->group->trie, pick->ask->prefix_root,
-                      request->prompt, request->prompt_len);
     if (position == LBR_BITS_NONE || !in_window(pick, &view, position)) {
         rule = LBROUTE_RULE_CACHE_AWARE;
         position = warmest(pick, &view);
@@ -175,8 +183,8 @@ static double score(const struct lbr_pick *pick, uint32_t position)
 {
     const lbroute_request *request = pick->ask->request;
     struct lbr_trie_match match =
-        lbr_trie_find(pick->group->trie, pick->ask->prefix_root,
-                      request->prompt, request->prompt_len);
+        lbr_trie_find(pick->group->trie, root_of(request), request->prompt,
+                      request->prompt_len);
 
     if (!request->prompt_len)
         return (double)NAN;
@@ -185,11 +193,11 @@ static double score(const struct lbr_pick *pick, uint32_t position)
            (double)request->prompt_len;
 }
 
-const struct lbr_strategy lbr_strategy_cache_aware = {"cache_aware",
-                                                      LBR_USES_ORDER |
-                                                          LBR_USES_TRIE,
-                                                      LBR_PROMISE_NONE,
-                                                      0,
-                                                      LBR_PINS_SESSIONS,
-                                                      choose,
-                                                      score};
+const struct lbr_strategy lbr_strategy_cache_aware = {
+    .name = "cache_aware",
+    .uses = LBR_USES_ORDER | LBR_USES_TRIE,
+    .promise = LBR_PROMISE_NONE,
+    .pins = LBR_PINS_SESSIONS,
+    .choose = choose,
+    .score = score,
+};

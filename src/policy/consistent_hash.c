@@ -80,11 +80,10 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
     choice->commit = NULL;
 }
 
-const struct lbr_strategy lbr_strategy_consistent_hash = {"consistent_hash",
-                                                          LBR_USES_RING |
-                                                              LBR_USES_ORDER,
-                                                          LBR_PROMISE_NONE,
-                                                          1,
-                                                          LBR_PINS_NOTHING,
-                                                          choose,
-                                                          NULL};
+const struct lbr_strategy lbr_strategy_consistent_hash = {
+    .name = "consistent_hash",
+    .uses = LBR_USES_RING | LBR_USES_ORDER,
+    .promise = LBR_PROMISE_NONE,
+    .needs_ring_key = 1,
+    .choose = choose,
+};

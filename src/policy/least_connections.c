@@ -44,7 +44,9 @@ void lbr_least_connections_choose(struct lbr_pick *pick,
 }
 
 const struct lbr_strategy lbr_strategy_least_connections = {
-    "least_connections", LBR_USES_ORDER,
-    LBR_PROMISE_NONE,    0,
-    LBR_PINS_NOTHING,    lbr_least_connections_choose,
-    lbr_score_load};
+    .name = "least_connections",
+    .uses = LBR_USES_ORDER,
+    .promise = LBR_PROMISE_NONE,
+    .choose = lbr_least_connections_choose,
+    .score = lbr_score_load,
+};

@@ -12,7 +12,6 @@
 struct lbr_ask {
     const lbroute_request *request; /* the caller's, or a completed copy */
     uint64_t sticky_digest;         /* of session, else client; 0: neither */
-    uint64_t prefix_root;           /* what the prompt is compared under */
     struct lbr_text key_source;     /* session, else conversation */
     uint64_t ring_key;              /* hash of that … */
     int ring_key_known;             /* … once it was needed */
@@ -48,7 +47,8 @@ struct lbr_pick {
 
     uint64_t pin_key; /* 0: the strategy does not pin, or nothing to pin */
     struct lbr_session *session; /* the pin in force, or NULL */
-    struct lbr_trie_match match; /* how far the prompt is known, if asked */
+    uint64_t prefix_root;        /* what the prompt is compared under, … */
+    struct lbr_trie_match match; /* … and how far it is known, if asked */
 };
 
 /* Why nobody was eligible. */

@@ -28,5 +28,8 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 }
 
 const struct lbr_strategy lbr_strategy_power_of_two = {
-    "power_of_two",   0,      LBR_PROMISE_NONE, 0,
-    LBR_PINS_NOTHING, choose, lbr_score_load};
+    .name = "power_of_two",
+    .promise = LBR_PROMISE_NONE,
+    .choose = choose,
+    .score = lbr_score_load,
+};

@@ -14,4 +14,7 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 }
 
 const struct lbr_strategy lbr_strategy_random = {
-    "random", 0, LBR_PROMISE_EQUAL, 0, LBR_PINS_NOTHING, choose, NULL};
+    .name = "random",
+    .promise = LBR_PROMISE_EQUAL,
+    .choose = choose,
+};

@@ -93,7 +93,6 @@ int lbr_request_read(const struct lbroute_router *router,
     ask->request = request;
     ask->sticky_digest = sticky_digest(router, request);
     ask->key_source = key_source(request);
-    ask->prefix_root = lbr_hash(request->model, request->model_len);
     ask->ring_key_known = 0;
     ask->input_tokens = count_tokens(request);
     if (request->session_len)

@@ -48,10 +48,9 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
     choice->commit = commit;
 }
 
-const struct lbr_strategy lbr_strategy_round_robin = {"round_robin",
-                                                      LBR_USES_ROTATION,
-                                                      LBR_PROMISE_EQUAL,
-                                                      0,
-                                                      LBR_PINS_NOTHING,
-                                                      choose,
-                                                      NULL};
+const struct lbr_strategy lbr_strategy_round_robin = {
+    .name = "round_robin",
+    .uses = LBR_USES_ROTATION,
+    .promise = LBR_PROMISE_EQUAL,
+    .choose = choose,
+};

@@ -23,10 +23,10 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 }
 
 const struct lbr_strategy lbr_strategy_sticky_session = {
-    "sticky_session",
-    LBR_USES_ORDER,
-    LBR_PROMISE_NONE,
-    0,
-    LBR_PINS_SESSIONS_OR_CLIENTS,
-    choose,
-    lbr_score_load};
+    .name = "sticky_session",
+    .uses = LBR_USES_ORDER,
+    .promise = LBR_PROMISE_NONE,
+    .pins = LBR_PINS_SESSIONS_OR_CLIENTS,
+    .choose = choose,
+    .score = lbr_score_load,
+};

@@ -84,6 +84,9 @@ static double score(const struct lbr_pick *pick, uint32_t position)
 }
 
 const struct lbr_strategy lbr_strategy_weighted = {
-    "weighted", LBR_USES_SCHEDULE, LBR_PROMISE_BY_WEIGHT,
-    0,          LBR_PINS_NOTHING,  choose,
-    score};
+    .name = "weighted",
+    .uses = LBR_USES_SCHEDULE,
+    .promise = LBR_PROMISE_BY_WEIGHT,
+    .choose = choose,
+    .score = score,
+};
