@@ -221,7 +221,8 @@ static double busiest_over_mean(const struct fleet_spec *fleet,
     return share(largest * (double)count, sum);
 }
 
-/* Passes a prompt through the cache; returns the tokens found there. */
+/* Passes a prompt and its answer through the cache; returns the tokens of the
+ * prompt that were found there. */
 static uint32_t pool_request(struct kv_cache *pool,
                              const struct workload *workload,
                              const struct work_request *request,
@@ -229,19 +230,21 @@ static uint32_t pool_request(struct kv_cache *pool,
 {
     const uint32_t *ids = workload->ids + request->first_id;
     uint32_t findable = (request->input_tokens - 1) / workload->block_tokens;
+    uint32_t whole = (request->input_tokens + request->output_tokens - 1) /
+                     workload->block_tokens;
     uint32_t idle;
     uint32_t hits = kv_cache_match(pool, ids, findable, &idle);
 
     kv_cache_reuse(pool, ids, hits, blocks);
-    kv_cache_allocate(pool, request->prompt_ids - hits, blocks + hits);
-    for (uint32_t i = hits; i < request->prompt_ids; i++)
+    kv_cache_allocate(pool, whole - hits, blocks + hits);
+    for (uint32_t i = hits; i < whole; i++)
         kv_cache_name(pool, blocks[i], ids[i]);
-    kv_cache_release(pool, blocks, request->prompt_ids);
+    kv_cache_release(pool, blocks, whole);
     return hits * workload->block_tokens;
 }
 
 /* What one cache of all targets' blocks would hit, if every prompt passed
- * through it at once on arrival. */
+ * through it at once on arrival, with its answer. */
 static double pooled_hit_share(const struct workload *workload,
                                const struct fleet_log *log)
 {
