@@ -66,6 +66,15 @@ class Replay(unittest.TestCase):
                     self.assertLessEqual(p99[strategy], 2 * p99["weighted"],
                                          (workload, load, strategy))
 
+    def test_no_sessions_hides_conversations(self):
+        """Without sessions (and clients) sticky_session is what it falls
+        through to."""
+        runs, _, _ = self.runs("--workload", "agents", "--limit-requests",
+                               "400", "--no-sessions", "--strategy",
+                               "sticky_session,least_connections")
+        pinned, balanced = ({**run, "strategy": ""} for run in runs)
+        self.assertEqual(pinned, balanced)
+
     def test_help_names_every_option(self):
         done = replay("--help")
         self.assertEqual(done.returncode, 0)

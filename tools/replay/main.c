@@ -112,6 +112,8 @@ static bool load_workload(const struct options *options, uint64_t seed,
     }
     if (options->limit_requests > 0)
         workload_truncate(workload, options->limit_requests);
+    if (options->no_sessions)
+        workload_hide_sessions(workload);
     workload_scale(workload, options->load);
     *skipped = report.skipped;
     return true;

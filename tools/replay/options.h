@@ -41,6 +41,7 @@ struct options {
     size_t seed_count;
     size_t seed_capacity;
     double scrape_s;
+    bool no_sessions; /**< The router is not told of conversations. */
 
     double slo_ttft_ms;
     double slo_tpot_ms;

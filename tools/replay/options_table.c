@@ -391,6 +391,12 @@ const struct option_row option_rows[] = {
      .scope = OPTION_ALWAYS,
      .read = read_scrape,
      .show = show_scrape},
+    {.name = "no-sessions",
+     .text = "Do not tell the router which requests are one\n"
+             "conversation, as when clients send no such id.",
+     .kind = OPTION_SWITCH,
+     .scope = OPTION_ALWAYS,
+     .offset = offsetof(struct options, no_sessions)},
     {.kind = OPTION_HEADING, .text = "Results"},
     {.name = "slo-ttft",
      .argument = "MS",

@@ -190,3 +190,9 @@ void workload_truncate(struct workload *workload, size_t limit)
 {
     workload->count = least(workload->count, limit);
 }
+
+void workload_hide_sessions(struct workload *workload)
+{
+    for (size_t i = 0; i < workload->count; i++)
+        workload->requests[i].session = 0;
+}

@@ -71,6 +71,9 @@ uint32_t workload_fresh_id(struct workload *workload);
 void workload_add(struct workload *workload, const struct work_request *request,
                   const struct work_content *content);
 
+/** Forgets which requests are one conversation; who follows whom stays. */
+void workload_hide_sessions(struct workload *workload);
+
 /** Sorts by arrival and counts time from the first one. Only for workloads in
  * which no request follows another. */
 void workload_sort(struct workload *workload);
