@@ -11,6 +11,13 @@
 #define RANDOM_BITS 24
 #define LAST_ROUND ((UINT64_C(1) << (64 - RANDOM_BITS)) - 2)
 
+/* Inlined, the search takes the registers of those who have a tree. */
+#if defined(__GNUC__)
+#define OUT_OF_LINE __attribute__((noinline))
+#else
+#define OUT_OF_LINE
+#endif
+
 static uint64_t bits_of(double load)
 {
     uint64_t bits;
@@ -56,6 +63,7 @@ static void play_all(struct lbr_load_order *order)
     uint32_t *tree = order->tree;
     uint32_t i;
 
+    order->fallen = LBR_ORDER_NONE;
     if (!tree)
         return;
     for (i = 0; i < order->capacity; i++)
@@ -86,7 +94,7 @@ static void play_up(struct lbr_load_order *order, uint32_t position)
 
 /* First the lowest load, then the lowest tie among those who have it: two short
  * chains instead of a long one. */
-static uint32_t search(const struct lbr_load_order *order)
+OUT_OF_LINE static uint32_t search(const struct lbr_load_order *order)
 {
     const struct lbr_order_key *keys = order->keys;
     uint64_t lowest = keys[0].load_bits;
@@ -95,8 +103,7 @@ static uint32_t search(const struct lbr_load_order *order)
     uint32_t i;
 
     for (i = 1; i < order->count; i++)
-        lowest ^=
-            (lowest ^ keys[i].load_bits) & mask_if(keys[i].load_bits < lowest);
+        lowest = keys[i].load_bits < lowest ? keys[i].load_bits : lowest;
     for (i = 0; i < order->count; i++) {
         uint64_t tie = keys[i].tie | mask_if(keys[i].load_bits != lowest);
         uint64_t earlier = mask_if(tie < first);
@@ -109,7 +116,15 @@ static uint32_t search(const struct lbr_load_order *order)
 
 uint32_t lbr_load_order_first(const struct lbr_load_order *order)
 {
-    return order->tree ? order->tree[1] : search(order);
+    uint32_t best;
+
+    if (!order->tree)
+        return search(order);
+    best = order->tree[1];
+    if (order->fallen != LBR_ORDER_NONE &&
+        beats(order->keys[order->fallen], order->keys[best]))
+        best = order->fallen;
+    return best;
 }
 
 /* Places beyond the last position lose every match. */
@@ -189,14 +204,32 @@ void lbr_load_order_delete(struct lbr_load_order *order, uint32_t position)
     play_all(order);
 }
 
+/* The fallen position, if any, has its matches played before another takes its
+ * place: the tree knows all loads but one, and of that one a higher load. */
+static void note_fallen(struct lbr_load_order *order, uint32_t position)
+{
+    uint32_t former = order->fallen;
+
+    order->fallen = position;
+    if (former != LBR_ORDER_NONE && former != position)
+        play_up(order, former);
+}
+
 void lbr_load_order_set(struct lbr_load_order *order, uint32_t position,
                         double load)
 {
     uint64_t bits = bits_of(load);
+    uint64_t before = order->keys[position].load_bits;
 
-    if (order->keys[position].load_bits == bits)
-        return;
     order->keys[position].load_bits = bits;
+    if (bits == before || !order->tree)
+        return;
+    if (bits < before) {
+        note_fallen(order, position);
+        return;
+    }
+    if (order->fallen == position)
+        order->fallen = LBR_ORDER_NONE;
     play_up(order, position);
 }
 

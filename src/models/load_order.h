@@ -6,8 +6,10 @@
  *     …
  *     leaf i  =  capacity + i,  key[i] = (load, tie)
  *
- * A change costs one match a level. Up to 16 positions there is no tree: to
- * look at every key when asked is cheaper than to keep it.
+ * A change costs one match a level. The latest load that fell is not played at
+ * once, but compared with the winner when asked: mostly it is picked next, and
+ * two changes cost one replay. Up to 16 positions there is no tree: to look at
+ * every key when asked is cheaper than to keep it.
  *
  * Positions that may not win have load +infinity, as have places that are not
  * in use. Ties are decided by `tie`, a rank that a position redraws each time
@@ -31,8 +33,11 @@ struct lbr_load_order {
     uint32_t *tree;    /* 2 * capacity positions; NULL: no tree */
     uint32_t capacity; /* a power of two, 0: none */
     uint32_t count;
+    uint32_t fallen; /* its load fell and was not played; LBR_ORDER_NONE */
     uint64_t round;
 };
+
+#define LBR_ORDER_NONE UINT32_MAX
 
 /* Makes room for |count| positions. Returns 0 without memory. */
 int lbr_load_order_reserve(struct lbr_load_order *order,
