@@ -47,13 +47,13 @@ def render(entries):
     rows = list(dict.fromkeys(f"{m[1]}.N{m[3] or ''}" for m in sized if m))
     two = [row for row in rows if row.endswith((".2threads", ".2routers"))]
     one = [row for row in rows if row not in two]
-    single = [f"`{entry['name']}`: {entry['ns']:,.0f} ns."
+    single = [f"| `{entry['name']}` | {entry['ns']:,.0f} |"
               for entry in entries if not SIZED.match(entry["name"])]
     return "\n".join([
         table("one thread, ns", one, figures, False),
         "† above the budget.\n",
         table("two threads, ns (throughput against one)", two, figures, True),
-        *(line + "\n" for line in single)])
+        "\n".join(["| other, ns | |", "|---|---:|", *single]) + "\n"])
 
 
 def main():

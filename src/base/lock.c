@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/lock.h"
 
-#define FIRST_PAUSE 64
-#define LAST_PAUSE 8192
+#define FIRST_PAUSE 2048
+#define LAST_PAUSE 16384
 
 void lbr_lock_wait(struct lbr_lock *lock)
 {

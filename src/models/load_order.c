@@ -2,7 +2,6 @@
 #include "models/load_order.h"
 
 #include <math.h>
-#include <string.h>
 
 #define FIRST_CAPACITY 8
 #define LARGEST_WITHOUT_TREE 16

@@ -21,6 +21,8 @@
 #include "base/memory.h"
 #include "base/rng.h"
 
+#include <string.h>
+
 /* Ordered by load, then tie. A load that is not negative has the same order as
  * its bits, and whole numbers compare faster. */
 struct lbr_order_key {
@@ -63,6 +65,16 @@ void lbr_load_order_used(struct lbr_load_order *order, uint32_t position,
 
 /* The position of lowest load; some position of one may win. */
 uint32_t lbr_load_order_first(const struct lbr_load_order *order);
+
+/* The load that a position has; INFINITY if it may not win. */
+static inline double lbr_load_order_load(const struct lbr_load_order *order,
+                                         uint32_t position)
+{
+    double load;
+
+    memcpy(&load, &order->keys[position].load_bits, sizeof load);
+    return load;
+}
 
 /* Whether position |a| goes before |b| when both have the same load. */
 static inline int lbr_load_order_tie(const struct lbr_load_order *order,

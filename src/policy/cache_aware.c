@@ -20,18 +20,27 @@ struct view {
     size_t length;
 };
 
+/* The order knows the load of whoever is usable; of others, which are chosen
+ * among when benching is ignored, it is worked out. */
+static double load_of(const struct lbr_pick *pick, uint32_t position)
+{
+    double load = lbr_load_order_load(&pick->group->order, position);
+
+    return load < (double)INFINITY ? load : lbr_score_load(pick, position);
+}
+
 static int in_window(const struct lbr_pick *pick, const struct view *view,
                      uint32_t position)
 {
     return lbr_bits_has(pick->mask, position) &&
-           lbr_load_in_window(lbr_score_load(pick, position), view->lowest);
+           lbr_load_in_window(load_of(pick, position), view->lowest);
 }
 
 /* Whether |a| goes before |b| among equally good members. */
 static int less_busy(const struct lbr_pick *pick, uint32_t a, uint32_t b)
 {
-    double load_a = lbr_score_load(pick, a);
-    double load_b = lbr_score_load(pick, b);
+    double load_a = load_of(pick, a);
+    double load_b = load_of(pick, b);
 
     if (load_a != load_b)
         return load_a < load_b;

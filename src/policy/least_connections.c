@@ -35,11 +35,16 @@ static uint32_t lowest_of_mask(const struct lbr_pick *pick)
 void lbr_least_connections_choose(struct lbr_pick *pick,
                                   struct lbr_choice *choice)
 {
-    choice->position = pick->filtered
-                           ? lowest_of_mask(pick)
-                           : lbr_load_order_first(&pick->group->order);
+    const struct lbr_load_order *order = &pick->group->order;
+
+    if (pick->filtered) {
+        choice->position = lowest_of_mask(pick);
+        choice->score = lbr_score_load(pick, choice->position);
+    } else {
+        choice->position = lbr_load_order_first(order);
+        choice->score = lbr_load_order_load(order, choice->position);
+    }
     choice->rule = LBROUTE_RULE_LEAST_CONNECTIONS;
-    choice->score = lbr_score_load(pick, choice->position);
     choice->commit = commit;
 }
 
