@@ -8,52 +8,45 @@ static uint64_t key_of(struct lbr_text name)
     return lbr_hash(name.bytes, name.length);
 }
 
-struct lbr_pool *lbr_pool_named(struct lbroute_router *router,
-                                struct lbr_text name)
+/* The object of that name; its own name stands |name_at| bytes into it. */
+static void *find_named(const struct lbr_slab *slab,
+                        const struct lbr_map *names, size_t name_at,
+                        struct lbr_text name)
 {
+    uint64_t key = key_of(name);
     uint32_t cursor = 0;
     uint32_t index;
 
-    while ((index = lbr_map_next(&router->pool_names, key_of(name), &cursor)) !=
-           LBR_MAP_NONE) {
-        struct lbr_pool *pool = lbr_slab_at(&router->pools, index);
+    while ((index = lbr_map_next(names, key, &cursor)) != LBR_MAP_NONE) {
+        unsigned char *object = lbr_slab_at(slab, index);
+        struct lbr_text own;
 
-        if (lbr_text_equal(pool->name, name))
-            return pool;
+        memcpy(&own, object + name_at, sizeof own);
+        if (lbr_text_equal(own, name))
+            return object;
     }
     return NULL;
+}
+
+struct lbr_pool *lbr_pool_named(struct lbroute_router *router,
+                                struct lbr_text name)
+{
+    return find_named(&router->pools, &router->pool_names,
+                      offsetof(struct lbr_pool, name), name);
 }
 
 struct lbr_target *lbr_target_named(struct lbroute_router *router,
                                     struct lbr_text name)
 {
-    uint32_t cursor = 0;
-    uint32_t index;
-
-    while ((index = lbr_map_next(&router->target_names, key_of(name),
-                                 &cursor)) != LBR_MAP_NONE) {
-        struct lbr_target *target = lbr_slab_at(&router->targets, index);
-
-        if (lbr_text_equal(target->name, name))
-            return target;
-    }
-    return NULL;
+    return find_named(&router->targets, &router->target_names,
+                      offsetof(struct lbr_target, name), name);
 }
 
 struct lbr_model *lbr_model_named(struct lbroute_router *router,
                                   struct lbr_text name)
 {
-    uint32_t cursor = 0;
-    uint32_t index;
-
-    while ((index = lbr_map_next(&router->model_names, key_of(name),
-                                 &cursor)) != LBR_MAP_NONE) {
-        struct lbr_model *model = lbr_slab_at(&router->models, index);
-
-        if (lbr_text_equal(model->name, name))
-            return model;
-    }
-    return NULL;
+    return find_named(&router->models, &router->model_names,
+                      offsetof(struct lbr_model, name), name);
 }
 
 /* Takes an object from |slab|, registers it under |name| and gives it a copy

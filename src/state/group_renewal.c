@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* What depends on time or on requests in flight: who is usable, how busy, and
+ * with what weight. */
+#include "state/group.h"
+
+#include "base/clock.h"
+#include "containers/bits.h"
+#include "state/pool.h"
+
+#include <math.h>
+
+/* Shows picks whether a member may be used, and how busy it is. */
+static void show(const struct lbr_target *target, struct lbr_member *member)
+{
+    struct lbr_group *group = member->group;
+    int usable = lbr_target_usable(target);
+
+    if (usable != lbr_bits_has(group->usable, member->position)) {
+        if (usable)
+            lbr_bits_set(group->usable, member->position);
+        else
+            lbr_bits_clear(group->usable, member->position);
+        group->usable_count += usable ? 1U : UINT32_MAX;
+        if (group->uses & LBR_USES_SCHEDULE)
+            lbr_schedule_set_active(&group->schedule, &member->turn, usable);
+        if (group->uses & LBR_USES_ROTATION)
+            lbr_rotation_set_active(&group->rotation, &member->place, usable);
+    }
+    if (group->uses & LBR_USES_ORDER)
+        lbr_load_order_set(&group->order, member->position,
+                           usable ? lbr_target_relative_load(target)
+                                  : (double)INFINITY);
+}
+
+void lbr_target_moved(struct lbr_target *target, double load_change)
+{
+    if (target->by_pool.group) {
+        if (target->in_service)
+            target->by_pool.group->load_sum += load_change;
+        show(target, &target->by_pool);
+    }
+    if (target->by_model.group)
+        show(target, &target->by_model);
+}
+
+/* What all members have in common, so that most requests need no filter. */
+static void summarise(struct lbr_group *group)
+{
+    uint32_t i;
+
+    group->smallest_input = UINT64_MAX;
+    group->model = group->count ? group->members[0]->model : NULL;
+    group->mixed_models = 0;
+    for (i = 0; i < group->count; i++) {
+        const struct lbr_target *target = group->members[i];
+
+        if (target->max_input_tokens &&
+            target->max_input_tokens < group->smallest_input)
+            group->smallest_input = target->max_input_tokens;
+        if (target->model != group->model)
+            group->mixed_models = 1;
+    }
+}
+
+/* The mean of what others are known to run on the members. */
+static double mean_of_others(struct lbr_group *group, uint64_t now)
+{
+    double sum = 0;
+    double trust_sum = 0;
+    uint32_t i;
+
+    for (i = 0; i < group->count; i++) {
+        const struct lbr_target *target = group->members[i];
+        struct lbr_faded trust = lbr_signals_trust(
+            &target->signals, now, target->pool->params.signal_ttl);
+
+        sum += trust.value * target->signals.others;
+        trust_sum += trust.value;
+    }
+    return trust_sum > 0 ? sum / trust_sum : 0;
+}
+
+static void renew_load(struct lbr_group *group, struct lbr_target *target,
+                       uint64_t now)
+{
+    uint64_t ttl = target->pool->params.signal_ttl;
+    struct lbr_faded trust = lbr_signals_trust(&target->signals, now, ttl);
+    struct lbr_faded pressure =
+        lbr_signals_pressure(&target->signals, now, ttl);
+
+    target->extra = trust.value * target->signals.others +
+                    (1 - trust.value) * group->others_mean + pressure.value;
+    if (trust.until < group->valid_until)
+        group->valid_until = trust.until;
+    if (pressure.until < group->valid_until)
+        group->valid_until = pressure.until;
+    if (target->in_service) {
+        group->load_sum += lbr_target_load(target);
+        group->weight_sum += target->weight_now;
+    }
+}
+
+void lbr_group_renew(struct lbr_group *group, uint64_t now)
+{
+    uint32_t i;
+
+    group->valid_until = LBR_NEVER;
+    group->load_sum = group->weight_sum = 0;
+    summarise(group);
+    if (group->by_pool)
+        group->others_mean = mean_of_others(group, now);
+    for (i = 0; i < group->count; i++) {
+        struct lbr_target *target = group->members[i];
+        struct lbr_member *member = lbr_group_member(group, i);
+
+        lbr_target_renew(target, now, &group->valid_until);
+        if (group->by_pool || !target->by_pool.group)
+            renew_load(group, target, now);
+        if (group->uses & LBR_USES_SCHEDULE)
+            lbr_schedule_reweigh(&group->schedule, &member->turn,
+                                 target->weight_now);
+        show(target, member);
+    }
+    group->renewed_at = now;
+    group->stale = 0;
+}
+
+uint64_t lbr_group_share_bucket(struct lbr_group *group, uint64_t now,
+                                uint64_t bucket_length)
+{
+    if (now < group->share_from || now >= group->share_until) {
+        group->share_bucket = now / bucket_length;
+        group->share_from = group->share_bucket * bucket_length;
+        group->share_until = lbr_time_add(group->share_from, bucket_length);
+    }
+    return group->share_bucket;
+}
