@@ -546,7 +546,8 @@ void lbroute_target_options_init(lbroute_target_options *options, size_t size);
  *     `max_targets`; #LBROUTE_ERR_INVALID; #LBROUTE_ERR_NO_MEMORY;
  *     #LBROUTE_ERR_UNSUPPORTED.
  *
- * [any thread], logarithmic in the pool's targets, amortised.
+ * [any thread], linear in the pool's targets under `round_robin`, else
+ * logarithmic; amortised.
  */
 int lbroute_target_add(lbroute_router *router,
                        const lbroute_target_options *options, uint64_t now,
@@ -564,7 +565,8 @@ int lbroute_target_add(lbroute_router *router,
  * @return as lbroute_target_add(), and #LBROUTE_ERR_NOT_FOUND for a stale
  *     target.
  *
- * [any thread], logarithmic in the pool's targets, linear on a move.
+ * [any thread], logarithmic in the pool's targets; linear on a move or when
+ * the weight falls.
  */
 int lbroute_target_update(lbroute_router *router, lbroute_target target,
                           const lbroute_target_options *options, uint64_t now);
@@ -579,7 +581,8 @@ int lbroute_target_update(lbroute_router *router, lbroute_target target,
  * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_RANGE (the old weight
  *     stays); #LBROUTE_ERR_INVALID; #LBROUTE_ERR_NO_MEMORY.
  *
- * [any thread], logarithmic in the pool's targets.
+ * [any thread], logarithmic in the pool's targets; linear when the weight
+ * falls.
  */
 int lbroute_target_set_weight(lbroute_router *router, lbroute_target target,
                               double weight, uint64_t now);
