@@ -845,6 +845,44 @@ static void ca_kind_512_come_and_go(void **state)
     fleet_close(&fleet);
 }
 
+/* 16 system prompts behind which nothing repeats, 256 requests in flight on 512
+ * targets: heads spread where their homes leave the window, nobody gets eight
+ * times its part, and nearly every head is still found. */
+static void ca_kind_hot_heads(void **state)
+{
+    enum { TARGETS = 512, HEADS = 16, HEAD = 4096, TAIL = 1000, FLIGHT = 256 };
+    static unsigned char heads[HEADS][HEAD];
+    static unsigned char prompt[HEAD + TAIL];
+    size_t flight[FLIGHT];
+    struct test_rng rng = {11};
+    struct fleet fleet;
+    double found = 0;
+    size_t most = 0;
+    (void)state;
+
+    open_ca(&fleet, TARGETS, 1);
+    for (uint64_t i = 0; i < HEADS; i++)
+        prompt_fill(heads[i], HEAD, i + 1);
+    for (uint64_t i = 0; i < 20000; i++) {
+        size_t slot = i < FLIGHT ? i : test_rng_below(&rng, FLIGHT);
+        size_t index;
+        memcpy(prompt, heads[test_rng_below(&rng, HEADS)], HEAD);
+        prompt_fill(prompt + HEAD, TAIL, 1000 + i);
+        prompt_set(&fleet, prompt, sizeof prompt);
+        index = fleet_pick(&fleet);
+        assert_true(index != FLEET_NONE);
+        found += (double)fleet.decision.prefix_matched;
+        if (i >= FLIGHT)
+            fleet_settle(&fleet, flight[slot], LBROUTE_EVENT_SUCCESS);
+        flight[slot] = index;
+    }
+    for (size_t i = 0; i < TARGETS; i++)
+        most = fleet.picks[i] > most ? fleet.picks[i] : most;
+    assert_true(most * TARGETS <= 8 * 20000);
+    assert_true(found >= 0.95 * 20000 * HEAD);
+    fleet_close(&fleet);
+}
+
 /* ---- no hidden effects ---- */
 
 static void draw_request(struct fleet *fleet, struct test_rng *rng,
@@ -959,6 +997,7 @@ int main(void)
         cmocka_unit_test(ca_kind_estimate_and_budgets),
         cmocka_unit_test(ca_kind_512_share_a_head),
         cmocka_unit_test(ca_kind_512_come_and_go),
+        cmocka_unit_test(ca_kind_hot_heads),
         cmocka_unit_test(ca_kind_explain_is_the_pick),
         cmocka_unit_test(ca_kind_scores_of_candidates),
     };
