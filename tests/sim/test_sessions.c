@@ -22,18 +22,6 @@
     "{\"t\":205,\"agent\":0,\"model\":0,\"in\":100,\"out\":20,\"think\":200,"  \
     "\"runs\":[[1,3],[9,3]],\"api\":5}]}\n"
 
-static const struct work_request *request(const struct trace_file *file,
-                                          size_t index)
-{
-    assert_true(index < file->workload.count);
-    return &file->workload.requests[index];
-}
-
-static const uint32_t *ids(const struct trace_file *file, size_t index)
-{
-    return file->workload.ids + request(file, index)->first_id;
-}
-
 static void agents_follow_their_answers(void **state)
 {
     struct trace_file *file = *state;
@@ -41,18 +29,19 @@ static void agents_follow_their_answers(void **state)
     assert_true(trace_file_parse(file, SESSION("a")));
     assert_int_equal(file->workload.count, 4);
     assert_int_equal(file->workload.block_tokens, 16);
-    assert_int_equal(request(file, 0)->follows, WORK_FOLLOWS_NONE);
-    assert_in_real_range(request(file, 0)->at_s, 0.0, 3600.0);
+    assert_int_equal(trace_file_request(file, 0)->follows, WORK_FOLLOWS_NONE);
+    assert_in_real_range(trace_file_request(file, 0)->at_s, 0.0, 3600.0);
     /* The sub-agent starts 4 s after the main agent's answer at 5 s. */
-    assert_int_equal(request(file, 1)->follows, 0);
-    assert_near(request(file, 1)->at_s, 4.0, 1e-12);
-    assert_int_equal(request(file, 2)->follows, 1);
-    assert_near(request(file, 2)->at_s, 3.0, 1e-12);
+    assert_int_equal(trace_file_request(file, 1)->follows, 0);
+    assert_near(trace_file_request(file, 1)->at_s, 4.0, 1e-12);
+    assert_int_equal(trace_file_request(file, 2)->follows, 1);
+    assert_near(trace_file_request(file, 2)->at_s, 3.0, 1e-12);
     /* 200 s of thought are cut. */
-    assert_int_equal(request(file, 3)->follows, 0);
-    assert_near(request(file, 3)->at_s, 60.0, 1e-12);
-    assert_true(request(file, 0)->session != 0);
-    assert_int_equal(request(file, 3)->session, request(file, 0)->session);
+    assert_int_equal(trace_file_request(file, 3)->follows, 0);
+    assert_near(trace_file_request(file, 3)->at_s, 60.0, 1e-12);
+    assert_true(trace_file_request(file, 0)->session != 0);
+    assert_int_equal(trace_file_request(file, 3)->session,
+                     trace_file_request(file, 0)->session);
 }
 
 static void pauses_are_kept_on_request(void **state)
@@ -61,7 +50,7 @@ static void pauses_are_kept_on_request(void **state)
 
     file->options.max_think_s = 1000.0;
     assert_true(trace_file_parse(file, SESSION("a")));
-    assert_near(request(file, 3)->at_s, 200.0, 1e-12);
+    assert_near(trace_file_request(file, 3)->at_s, 200.0, 1e-12);
 }
 
 static void seeds_move_session_starts(void **state)
@@ -70,13 +59,13 @@ static void seeds_move_session_starts(void **state)
     double first;
 
     assert_true(trace_file_parse(file, SESSION("a") SESSION("b")));
-    first = request(file, 0)->at_s;
-    assert_true(first != request(file, 4)->at_s);
+    first = trace_file_request(file, 0)->at_s;
+    assert_true(first != trace_file_request(file, 4)->at_s);
     assert_true(trace_file_read(file));
-    assert_true(first == request(file, 0)->at_s);
+    assert_true(first == trace_file_request(file, 0)->at_s);
     file->options.seed = 2;
     assert_true(trace_file_read(file));
-    assert_true(first != request(file, 0)->at_s);
+    assert_true(first != trace_file_request(file, 0)->at_s);
 }
 
 /* 70 tokens are four full blocks: two of tools, one of system prompt, one of
@@ -86,17 +75,21 @@ static void leading_parts_are_shared_between_sessions(void **state)
     struct trace_file *file = *state;
 
     assert_true(trace_file_parse(file, SESSION("a") SESSION("b")));
-    assert_int_equal(request(file, 4)->follows, WORK_FOLLOWS_NONE);
-    assert_int_equal(request(file, 5)->follows, 4);
+    assert_int_equal(trace_file_request(file, 4)->follows, WORK_FOLLOWS_NONE);
+    assert_int_equal(trace_file_request(file, 5)->follows, 4);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(ids(file, 0)[i], ids(file, 4)[i]);
-    assert_int_not_equal(ids(file, 0)[3], ids(file, 4)[3]);
+        assert_int_equal(trace_file_ids(file, 0)[i],
+                         trace_file_ids(file, 4)[i]);
+    assert_int_not_equal(trace_file_ids(file, 0)[3],
+                         trace_file_ids(file, 4)[3]);
     /* The sub-agent has other tools than the main one. */
-    assert_int_not_equal(ids(file, 0)[0], ids(file, 1)[0]);
-    assert_int_equal(ids(file, 1)[0], ids(file, 5)[0]);
+    assert_int_not_equal(trace_file_ids(file, 0)[0],
+                         trace_file_ids(file, 1)[0]);
+    assert_int_equal(trace_file_ids(file, 1)[0], trace_file_ids(file, 5)[0]);
     /* A later turn diverges after the third block. */
-    assert_int_equal(ids(file, 0)[2], ids(file, 3)[2]);
-    assert_int_not_equal(ids(file, 0)[3], ids(file, 3)[3]);
+    assert_int_equal(trace_file_ids(file, 0)[2], trace_file_ids(file, 3)[2]);
+    assert_int_not_equal(trace_file_ids(file, 0)[3],
+                         trace_file_ids(file, 3)[3]);
 }
 
 static void errors_have_a_place(void **state)
@@ -134,7 +127,7 @@ static void a_bad_session_is_skipped_whole(void **state)
     assert_true(trace_file_parse(file, text));
     assert_int_equal(file->workload.count, 4);
     assert_int_equal(file->report.skipped, 1);
-    assert_int_equal(request(file, 0)->follows, WORK_FOLLOWS_NONE);
+    assert_int_equal(trace_file_request(file, 0)->follows, WORK_FOLLOWS_NONE);
 }
 
 #define SESSION_TEST(name)                                                     \

@@ -14,18 +14,6 @@
     "{\"timestamp\": 1500, \"input_length\": 33, \"output_length\": 1, "       \
     "\"hash_ids\": [7, 8, 5], \"session_id\": \"a\"}\n"
 
-static const struct work_request *request(const struct trace_file *file,
-                                          size_t index)
-{
-    assert_true(index < file->workload.count);
-    return &file->workload.requests[index];
-}
-
-static const uint32_t *ids(const struct trace_file *file, size_t index)
-{
-    return file->workload.ids + request(file, index)->first_id;
-}
-
 /* Three ids for 40 tokens: the size nearest to 13.3 is 16, the third block is
  * partly filled and its id is not used. */
 static void request_lines(void **state)
@@ -35,17 +23,17 @@ static void request_lines(void **state)
     assert_true(trace_file_parse(file, GOOD "\n" LATER));
     assert_int_equal(file->workload.count, 2);
     assert_int_equal(file->workload.block_tokens, 16);
-    assert_int_equal(request(file, 0)->input_tokens, 40);
-    assert_int_equal(request(file, 0)->output_tokens, 9);
-    assert_int_equal(request(file, 0)->prompt_ids, 2);
-    assert_near(request(file, 1)->at_s, 1.5, 1e-12);
-    assert_int_equal(request(file, 0)->session, 0);
-    assert_true(request(file, 1)->session != 0);
-    assert_int_equal(ids(file, 0)[0], ids(file, 1)[0]);
-    assert_int_equal(ids(file, 0)[1], ids(file, 1)[1]);
+    assert_int_equal(trace_file_request(file, 0)->input_tokens, 40);
+    assert_int_equal(trace_file_request(file, 0)->output_tokens, 9);
+    assert_int_equal(trace_file_request(file, 0)->prompt_ids, 2);
+    assert_near(trace_file_request(file, 1)->at_s, 1.5, 1e-12);
+    assert_int_equal(trace_file_request(file, 0)->session, 0);
+    assert_true(trace_file_request(file, 1)->session != 0);
+    assert_int_equal(trace_file_ids(file, 0)[0], trace_file_ids(file, 1)[0]);
+    assert_int_equal(trace_file_ids(file, 0)[1], trace_file_ids(file, 1)[1]);
     /* 40 + 9 - 1 tokens are three blocks; the third is its own. */
     assert_int_equal(file->workload.distinct_ids, 3);
-    assert_int_equal(ids(file, 0)[2], 2);
+    assert_int_equal(trace_file_ids(file, 0)[2], 2);
 }
 
 static void compression_is_told_by_content(void **state)
@@ -67,10 +55,10 @@ static void times_are_sorted_and_start_at_zero(void **state)
     assert_true(trace_file_parse(
         file, "{\"timestamp\":9000,\"input_length\":1,\"output_length\":2}\n"
               "{\"timestamp\":4000.5,\"input_length\":3,\"output_length\":0}"));
-    assert_int_equal(request(file, 0)->input_tokens, 3);
-    assert_int_equal(request(file, 0)->output_tokens, 1);
-    assert_near(request(file, 0)->at_s, 0.0, 1e-12);
-    assert_near(request(file, 1)->at_s, 4.9995, 1e-9);
+    assert_int_equal(trace_file_request(file, 0)->input_tokens, 3);
+    assert_int_equal(trace_file_request(file, 0)->output_tokens, 1);
+    assert_near(trace_file_request(file, 0)->at_s, 0.0, 1e-12);
+    assert_near(trace_file_request(file, 1)->at_s, 4.9995, 1e-9);
 }
 
 static void block_size_may_be_given(void **state)
@@ -80,7 +68,7 @@ static void block_size_may_be_given(void **state)
     file->options.block_tokens = 20;
     assert_true(trace_file_parse(file, GOOD));
     assert_int_equal(file->workload.block_tokens, 20);
-    assert_int_equal(request(file, 0)->prompt_ids, 2);
+    assert_int_equal(trace_file_request(file, 0)->prompt_ids, 2);
 }
 
 /* Eleven groups of two, 3 s apart but for the jitter of the clock. */
@@ -98,12 +86,12 @@ static void groups_of_a_coarse_clock_are_spread(void **state)
     }
     assert_true(trace_file_parse(file, text));
     assert_near(file->report.clock_step_s, 3.0, 1e-9);
-    assert_near(request(file, 1)->at_s, 1.5, 1e-9);
-    assert_near(request(file, 2)->at_s, 3.0, 1e-9);
-    assert_near(request(file, 21)->at_s, 31.5, 1e-9);
+    assert_near(trace_file_request(file, 1)->at_s, 1.5, 1e-9);
+    assert_near(trace_file_request(file, 2)->at_s, 3.0, 1e-9);
+    assert_near(trace_file_request(file, 21)->at_s, 31.5, 1e-9);
     file->options.keep_times = true;
     assert_true(trace_file_read(file));
-    assert_near(request(file, 1)->at_s, 0.0, 1e-9);
+    assert_near(trace_file_request(file, 1)->at_s, 0.0, 1e-9);
 }
 
 static void an_irregular_clock_is_left_alone(void **state)
@@ -120,7 +108,7 @@ static void an_irregular_clock_is_left_alone(void **state)
     }
     assert_true(trace_file_parse(file, text));
     assert_near(file->report.clock_step_s, 0.0, 0.0);
-    assert_near(request(file, 1)->at_s, 0.0, 0.0);
+    assert_near(trace_file_request(file, 1)->at_s, 0.0, 0.0);
 }
 
 static void azure_csv(void **state)
@@ -132,9 +120,9 @@ static void azure_csv(void **state)
                                  "2023-11-16 23:59:59.9799600,4808,10\r\n"
                                  "2023-11-17 00:00:01,34,12"));
     assert_int_equal(file->workload.count, 2);
-    assert_int_equal(request(file, 0)->input_tokens, 4808);
-    assert_int_equal(request(file, 1)->output_tokens, 12);
-    assert_near(request(file, 1)->at_s, 1.02004, 1e-6);
+    assert_int_equal(trace_file_request(file, 0)->input_tokens, 4808);
+    assert_int_equal(trace_file_request(file, 1)->output_tokens, 12);
+    assert_near(trace_file_request(file, 1)->at_s, 1.02004, 1e-6);
 }
 
 static void azure_errors_have_a_place(void **state)

@@ -100,6 +100,18 @@ bool trace_file_parse(struct trace_file *file, const char *text)
     return trace_file_read(file);
 }
 
+const struct work_request *trace_file_request(const struct trace_file *file,
+                                              size_t index)
+{
+    assert_true(index < file->workload.count);
+    return &file->workload.requests[index];
+}
+
+const uint32_t *trace_file_ids(const struct trace_file *file, size_t index)
+{
+    return file->workload.ids + trace_file_request(file, index)->first_id;
+}
+
 void trace_file_assert_error(const struct trace_file *file, const char *end)
 {
     size_t path = strlen(file->path);

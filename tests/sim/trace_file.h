@@ -34,6 +34,13 @@ bool trace_file_read(struct trace_file *file);
 /* Writes plain text and reads it. */
 bool trace_file_parse(struct trace_file *file, const char *text);
 
+/* The request at an index of what was read; fails the test if there is none. */
+const struct work_request *trace_file_request(const struct trace_file *file,
+                                              size_t index);
+
+/* The block ids of that request's prompt. */
+const uint32_t *trace_file_ids(const struct trace_file *file, size_t index);
+
 /* Checks the end of the error, behind the path. */
 void trace_file_assert_error(const struct trace_file *file, const char *end);
 
