@@ -31,14 +31,23 @@ size_t lbr_trie_cost(size_t bytes)
 void lbr_trie_init(struct lbr_trie *trie, struct lbr_memory *memory,
                    uint32_t unit, uint32_t kind)
 {
+    lbr_trie_init_stakes(trie, memory, unit, kind, NULL);
+}
+
+void lbr_trie_init_stakes(struct lbr_trie *trie, struct lbr_memory *memory,
+                          uint32_t unit, uint32_t kind,
+                          const struct lbr_trie_stakes *stakes)
+{
     memset(trie, 0, sizeof *trie);
     trie->unit = unit;
+    trie->stakes = stakes;
     lbr_arena_init(&trie->texts, memory, TEXT_CHUNK);
     lbr_memory_init_part(&trie->records, memory, 0);
     lbr_slab_init(&trie->nodes, &trie->records, kind,
                   sizeof(struct lbr_trie_node), CHUNK_BITS, MOST_RECORDS);
     lbr_slab_init(&trie->holds, &trie->records, kind,
-                  sizeof(struct lbr_trie_hold), CHUNK_BITS, MOST_RECORDS);
+                  stakes ? stakes->hold_size : sizeof(struct lbr_trie_hold),
+                  CHUNK_BITS, MOST_RECORDS);
     lbr_map_init(&trie->children, &trie->records);
     lbr_map_init(&trie->held, &trie->records);
     lbr_list_init(&trie->pending);
@@ -115,6 +124,52 @@ size_t lbr_trie_held(const struct lbr_trie *trie, struct lbr_trie_match match,
     const struct lbr_trie_node *node = match.node;
 
     while (node && !lbr_trie_holds(trie, node, owner))
+        node = node->parent;
+    return node ? lbr_trie_depth(match, node) : 0;
+}
+
+/* ---- what requests have in common ---- */
+
+static uint32_t epoch_of(const struct lbr_trie *trie)
+{
+    return trie->requests / LBR_TRIE_EPOCH;
+}
+
+/* Requests of the last complete epoch that went through a node. */
+static uint32_t uses_of(const struct lbr_trie *trie,
+                        const struct lbr_trie_node *node)
+{
+    if (node->uses.epoch == epoch_of(trie))
+        return node->uses.before;
+    return node->uses.epoch + 1 == epoch_of(trie) ? node->uses.now : 0;
+}
+
+void lbr_trie_note_request(struct lbr_trie *trie, struct lbr_trie_node *node)
+{
+    uint32_t epoch = epoch_of(trie);
+
+    for (; node; node = node->parent) {
+        struct lbr_trie_uses *uses = &node->uses;
+
+        if (uses->epoch != epoch) {
+            uses->before = uses->epoch + 1 == epoch ? uses->now : 0;
+            uses->now = 0;
+            uses->epoch = epoch;
+        }
+        uses->now++;
+    }
+    trie->requests++;
+}
+
+size_t lbr_trie_common_head(const struct lbr_trie *trie,
+                            struct lbr_trie_match match, size_t length,
+                            double part)
+{
+    const struct lbr_trie_node *node = match.node;
+
+    if (match.matched == length)
+        return 0;
+    while (node && uses_of(trie, node) < part * LBR_TRIE_EPOCH)
         node = node->parent;
     return node ? lbr_trie_depth(match, node) : 0;
 }
@@ -212,19 +267,6 @@ static struct lbr_trie_hold *hold_next(struct lbr_trie *trie,
     return hold;
 }
 
-/* Text of |length| bytes, or NULL without memory. */
-static struct lbr_trie_text *take_text(struct lbr_trie *trie, size_t length,
-                                       struct lbr_trie_owner *owner,
-                                       const struct lbr_trie_hold *keep)
-{
-    struct lbr_trie_text *text;
-
-    while (!(text = lbr_arena_take(&trie->texts, sizeof *text + length)))
-        if (!evict_one(trie, owner, keep))
-            return NULL;
-    return text;
-}
-
 /* How much of |length| bytes fits behind the |have| that a node has and is paid
  * for (0: a new node), once the oldest holds but |keep| made room. */
 static size_t run_that_fits(struct lbr_trie *trie, struct lbr_trie_owner *owner,
@@ -242,23 +284,18 @@ static size_t run_that_fits(struct lbr_trie *trie, struct lbr_trie_owner *owner,
     return run - run % trie->unit;
 }
 
-/* A text with |have| bytes of |node| (NULL: none) and |run| new ones. */
+/* The same as lbr_trie_compose(), evicting while there is no memory. */
 static struct lbr_trie_text *compose(struct lbr_trie *trie,
                                      const struct lbr_trie_node *node,
                                      const unsigned char *bytes, size_t run,
                                      struct lbr_trie_owner *owner,
                                      const struct lbr_trie_hold *keep)
 {
-    size_t have = node ? node->length : 0;
-    struct lbr_trie_text *text = take_text(trie, have + run, owner, keep);
+    struct lbr_trie_text *text;
 
-    if (!text)
-        return NULL;
-    text->nodes = 1;
-    text->bytes = (uint32_t)(have + run);
-    if (have)
-        memcpy(text->at, lbr_trie_run(node), have);
-    memcpy(text->at + have, bytes, run);
+    while (!(text = lbr_trie_compose(trie, node, bytes, run)))
+        if (!evict_one(trie, owner, keep))
+            return NULL;
     return text;
 }
 
@@ -283,12 +320,7 @@ static size_t grow_leaf(struct lbr_trie *trie, struct lbr_trie_node *node,
 
     if (!text)
         return 0;
-    owner->charged -= lbr_trie_price(node);
-    lbr_trie_leave_text(trie, node);
-    node->text = text;
-    node->offset = 0;
-    node->length += (uint32_t)run;
-    owner->charged += lbr_trie_price(node);
+    lbr_trie_replace_text(trie, node, owner, text, (uint32_t)run);
     return run;
 }
 
@@ -311,10 +343,7 @@ static size_t add_leaf(struct lbr_trie *trie, struct lbr_trie_match *path,
             lbr_arena_give(&trie->texts, text);
             return 0;
         }
-    node->text = text;
-    node->offset = 0;
-    node->length = (uint32_t)run;
-    lbr_trie_link(trie, node);
+    lbr_trie_link(trie, node, text, (uint32_t)run);
     *last = hold_next(trie, node, owner, *last);
     if (!*last) {
         lbr_trie_free_node(trie, node);
@@ -340,22 +369,6 @@ static void append(struct lbr_trie *trie, struct lbr_trie_match *path,
             return;
         path->matched += run;
     }
-}
-
-/* Splits the path's last node where the prompt leaves it. Returns 0 without
- * memory; then the path ends above that node. */
-static int cut_path(struct lbr_trie *trie, struct lbr_trie_match *path)
-{
-    struct lbr_trie_node *node = path->node;
-    struct lbr_trie_node *upper;
-
-    if (!node || path->matched == node->start + node->length)
-        return 1;
-    upper = lbr_trie_split(trie, node, (uint32_t)(path->matched - node->start));
-    path->node = upper ? upper : node->parent;
-    if (!upper)
-        path->matched = node->start;
-    return upper != NULL;
 }
 
 static void set_budget(struct lbr_trie *trie, struct lbr_trie_owner *owner,
@@ -388,7 +401,7 @@ void lbr_trie_record(struct lbr_trie *trie, struct lbr_trie_match path,
     int fits;
 
     set_budget(trie, owner, budget);
-    fits = cut_path(trie, &path);
+    fits = lbr_trie_cut(trie, &path);
     last = touch(trie, path.node, owner, &missing);
     for (; missing; missing = missing->below) {
         struct lbr_trie_hold *hold = hold_next(trie, missing, owner, last);
@@ -401,6 +414,7 @@ void lbr_trie_record(struct lbr_trie *trie, struct lbr_trie_match path,
     }
     if (fits)
         append(trie, &path, root, bytes, length, owner, last);
+    lbr_trie_note_request(trie, path.node);
     (void)lbr_trie_make_room(trie, owner, 0, NULL);
     if (trie->nodes.live)
         spare_one(trie, owner);

@@ -39,6 +39,15 @@ struct lbr_trie_text {
     unsigned char at[]; /* the symbols */
 };
 
+/* How many requests went through a node lately: counted in epochs of
+ * LBR_TRIE_EPOCH requests, of which the last complete one is what counts. */
+struct lbr_trie_uses {
+    uint32_t epoch; /* that `now` belongs to */
+    uint16_t now, before;
+};
+
+#define LBR_TRIE_EPOCH 128U
+
 struct lbr_trie_node {
     struct lbr_slot slot;
     struct lbr_trie_node *parent; /* NULL: below the root key */
@@ -51,6 +60,7 @@ struct lbr_trie_node {
     struct lbr_link holders; /* holds of this node */
     struct lbr_link pending; /* to be looked at for joining; next NULL: no */
     struct lbr_trie_node *below; /* scratch: next on the way of a record */
+    struct lbr_trie_uses uses;
 };
 
 struct lbr_trie_owner;
@@ -72,6 +82,26 @@ struct lbr_trie_owner {
     uint32_t number;       /* distinct among the owners of a trie */
 };
 
+struct lbr_trie;
+
+/* What stands behind a hold when an owner does not hold by itself but for
+ * others: the trie asks to carry it along. See prefix_trie_shares.h. */
+struct lbr_trie_stakes {
+    size_t hold_size; /* of an object that begins with a hold */
+    /* Lets |copy|, a new hold of the part above, have what |hold| has. Returns
+     * 0 without memory; then |copy| has nothing. */
+    int (*copy)(struct lbr_trie *trie, struct lbr_trie_hold *hold,
+                struct lbr_trie_hold *copy);
+    /* Takes everything from |copy| again. */
+    void (*clear)(struct lbr_trie *trie, struct lbr_trie_hold *copy);
+    /* Whether |upper| has no more than |lower|, the hold below it. */
+    int (*same)(const struct lbr_trie_hold *upper,
+                const struct lbr_trie_hold *lower);
+    /* Lets |lower| take the place of |upper|, which has nothing then. */
+    void (*merge)(struct lbr_trie *trie, struct lbr_trie_hold *upper,
+                  struct lbr_trie_hold *lower);
+};
+
 struct lbr_trie {
     struct lbr_arena texts;
     struct lbr_memory records; /* of the following tables */
@@ -82,6 +112,8 @@ struct lbr_trie {
     struct lbr_link over;    /* owners that a split put above their budget */
     size_t budgets;          /* of all owners: what the trie may take */
     uint32_t unit;           /* bytes of a symbol: 1 or 8 */
+    uint32_t requests;       /* recorded so far, modulo 2^32 */
+    const struct lbr_trie_stakes *stakes; /* NULL: owners hold for themselves */
 };
 
 /* How far a prompt is known: |node| is the deepest node it reaches, of which
@@ -93,6 +125,10 @@ struct lbr_trie_match {
 
 void lbr_trie_init(struct lbr_trie *trie, struct lbr_memory *memory,
                    uint32_t unit, uint32_t kind);
+/* The same for holds that have something behind them. */
+void lbr_trie_init_stakes(struct lbr_trie *trie, struct lbr_memory *memory,
+                          uint32_t unit, uint32_t kind,
+                          const struct lbr_trie_stakes *stakes);
 void lbr_trie_destroy(struct lbr_trie *trie);
 
 void lbr_trie_owner_init(struct lbr_trie_owner *owner, uint32_t number);
@@ -120,6 +156,13 @@ int lbr_trie_holds(const struct lbr_trie *trie,
 /* Bytes of a match that |owner| holds. */
 size_t lbr_trie_held(const struct lbr_trie *trie, struct lbr_trie_match match,
                      const struct lbr_trie_owner *owner);
+
+/* Bytes of a match that at least |part| of the latest requests had in common
+ * with it: a head that says little about where a request belongs. 0 when the
+ * match is the whole prompt of |length| bytes, or too little was seen. */
+size_t lbr_trie_common_head(const struct lbr_trie *trie,
+                            struct lbr_trie_match match, size_t length,
+                            double part);
 
 /* Notes that |owner| now has all of the prompt, evicting the oldest of what it
  * holds to stay within |budget|. |match| is what lbr_trie_find() gave for it,

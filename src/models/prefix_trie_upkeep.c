@@ -82,8 +82,30 @@ static void note_joinable(struct lbr_trie *trie, struct lbr_trie_node *node)
         lbr_list_append(&trie->pending, &node->pending);
 }
 
-void lbr_trie_link(struct lbr_trie *trie, struct lbr_trie_node *node)
+struct lbr_trie_text *lbr_trie_compose(struct lbr_trie *trie,
+                                       const struct lbr_trie_node *node,
+                                       const unsigned char *bytes, size_t run)
 {
+    size_t have = node ? node->length : 0;
+    struct lbr_trie_text *text =
+        lbr_arena_take(&trie->texts, sizeof *text + have + run);
+
+    if (!text)
+        return NULL;
+    text->nodes = 1;
+    text->bytes = (uint32_t)(have + run);
+    if (have)
+        memcpy(text->at, lbr_trie_run(node), have);
+    memcpy(text->at + have, bytes, run);
+    return text;
+}
+
+void lbr_trie_link(struct lbr_trie *trie, struct lbr_trie_node *node,
+                   struct lbr_trie_text *text, uint32_t length)
+{
+    node->text = text;
+    node->offset = 0;
+    node->length = length;
     lbr_map_add(&trie->children, key_of(trie, node),
                 lbr_slab_index(node->slot.handle));
     if (node->parent)
@@ -135,6 +157,32 @@ void lbr_trie_leave_text(struct lbr_trie *trie, struct lbr_trie_node *node)
     } else {
         lbr_arena_give(&trie->texts, text);
     }
+}
+
+void lbr_trie_replace_text(struct lbr_trie *trie, struct lbr_trie_node *node,
+                           struct lbr_trie_owner *owner,
+                           struct lbr_trie_text *text, uint32_t more)
+{
+    owner->charged -= lbr_trie_price(node);
+    lbr_trie_leave_text(trie, node);
+    node->text = text;
+    node->offset = 0;
+    node->length += more;
+    owner->charged += lbr_trie_price(node);
+}
+
+void lbr_trie_shorten(struct lbr_trie *trie, struct lbr_trie_node *node,
+                      uint32_t length)
+{
+    struct lbr_trie_owner *owner =
+        LBR_OWNER(node->holders.next, struct lbr_trie_hold, siblings)->owner;
+    struct lbr_trie_text *text = node->text;
+
+    owner->charged -= lbr_trie_price(node);
+    node->length = length;
+    text->bytes = node->offset + length;
+    lbr_arena_trim(&trie->texts, text, sizeof *text + text->bytes);
+    owner->charged += lbr_trie_price(node);
 }
 
 void lbr_trie_free_node(struct lbr_trie *trie, struct lbr_trie_node *node)
@@ -200,6 +248,27 @@ static struct lbr_trie_node *continuation(const struct lbr_trie *trie,
     return child;
 }
 
+/* Whether |child| is held exactly as |node| is. */
+static int held_alike(const struct lbr_trie *trie,
+                      const struct lbr_trie_node *node,
+                      const struct lbr_trie_node *child)
+{
+    const struct lbr_link *link;
+
+    if (child->holder_count != node->holder_count)
+        return 0;
+    for (link = node->holders.next; trie->stakes && link != &node->holders;
+         link = link->next) {
+        const struct lbr_trie_hold *upper =
+            LBR_OWNER(link, struct lbr_trie_hold, siblings);
+
+        if (!trie->stakes->same(upper,
+                                lbr_trie_find_hold(trie, child, upper->owner)))
+            return 0;
+    }
+    return 1;
+}
+
 /* Lets every holder's hold of |child| take the place of that of |node|. */
 static void merge_holds(struct lbr_trie *trie, struct lbr_trie_node *node,
                         struct lbr_trie_node *child)
@@ -212,6 +281,8 @@ static void merge_holds(struct lbr_trie *trie, struct lbr_trie_node *node,
         struct lbr_trie_owner *owner = upper->owner;
         struct lbr_trie_hold *lower = lbr_trie_find_hold(trie, child, owner);
 
+        if (trie->stakes)
+            trie->stakes->merge(trie, upper, lower);
         lbr_trie_place_below(&upper->recency, &lower->recency);
         owner->charged += joined - lbr_trie_price(node) - lbr_trie_price(child);
         drop_hold(trie, upper);
@@ -246,7 +317,7 @@ static void join_pending(struct lbr_trie *trie)
 
         lbr_list_remove(&node->pending);
         node->pending.next = NULL;
-        if (child && child->holder_count == node->holder_count)
+        if (child && held_alike(trie, node, child))
             join(trie, node, child);
     }
 }
@@ -282,7 +353,24 @@ struct lbr_trie_node *lbr_trie_new_node(struct lbr_trie *trie,
     node->children = node->holder_count = 0;
     node->pending.next = NULL;
     lbr_list_init(&node->holders);
+    memset(&node->uses, 0, sizeof node->uses);
     return node;
+}
+
+/* Copies a hold of the lower part of a node, or returns 0 without memory. */
+static int copy_hold(struct lbr_trie *trie, struct lbr_trie_hold *hold,
+                     struct lbr_trie_node *upper)
+{
+    struct lbr_link *newer = hold->recency.next;
+    struct lbr_trie_hold *copy = lbr_trie_add_hold(trie, upper, hold->owner);
+
+    if (!copy)
+        return 0;
+    lbr_trie_place_below(newer, &copy->recency);
+    if (!trie->stakes || trie->stakes->copy(trie, hold, copy))
+        return 1;
+    drop_hold(trie, copy);
+    return 0;
 }
 
 /* Gives |upper| a hold of everybody who holds |node|, each just above the
@@ -290,24 +378,22 @@ struct lbr_trie_node *lbr_trie_new_node(struct lbr_trie *trie,
 static int copy_holds(struct lbr_trie *trie, const struct lbr_trie_node *node,
                       struct lbr_trie_node *upper)
 {
-    const struct lbr_link *link;
+    const struct lbr_link *link = node->holders.next;
 
-    for (link = node->holders.next; link != &node->holders; link = link->next) {
-        struct lbr_trie_hold *hold =
-            LBR_OWNER(link, struct lbr_trie_hold, siblings);
-        struct lbr_link *newer = hold->recency.next;
-        struct lbr_trie_hold *copy =
-            lbr_trie_add_hold(trie, upper, hold->owner);
-
-        if (!copy)
-            break;
-        lbr_trie_place_below(newer, &copy->recency);
-    }
+    while (
+        link != &node->holders &&
+        copy_hold(trie, LBR_OWNER(link, struct lbr_trie_hold, siblings), upper))
+        link = link->next;
     if (link == &node->holders)
         return 1;
-    while (!lbr_list_empty(&upper->holders))
-        drop_hold(trie, LBR_OWNER(upper->holders.next, struct lbr_trie_hold,
-                                  siblings));
+    while (!lbr_list_empty(&upper->holders)) {
+        struct lbr_trie_hold *copy =
+            LBR_OWNER(upper->holders.next, struct lbr_trie_hold, siblings);
+
+        if (trie->stakes)
+            trie->stakes->clear(trie, copy);
+        drop_hold(trie, copy);
+    }
     return 0;
 }
 
@@ -351,6 +437,7 @@ struct lbr_trie_node *lbr_trie_split(struct lbr_trie *trie,
     upper->offset = node->offset;
     upper->length = length;
     upper->children = 1;
+    upper->uses = node->uses;
     node->parent = upper;
     node->offset += length;
     node->length -= length;
@@ -363,4 +450,18 @@ struct lbr_trie_node *lbr_trie_split(struct lbr_trie *trie,
                  lbr_trie_price(upper) + lbr_trie_price(node) - before);
     note_joinable(trie, upper);
     return upper;
+}
+
+int lbr_trie_cut(struct lbr_trie *trie, struct lbr_trie_match *path)
+{
+    struct lbr_trie_node *node = path->node;
+    struct lbr_trie_node *upper;
+
+    if (!node || path->matched == node->start + node->length)
+        return 1;
+    upper = lbr_trie_split(trie, node, (uint32_t)(path->matched - node->start));
+    path->node = upper ? upper : node->parent;
+    if (!upper)
+        path->matched = node->start;
+    return upper != NULL;
 }

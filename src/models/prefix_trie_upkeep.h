@@ -42,8 +42,24 @@ struct lbr_trie_node *lbr_trie_new_node(struct lbr_trie *trie,
                                         struct lbr_trie_node *parent,
                                         uint64_t root, size_t start);
 
-/* Makes a new leaf, which has its text by now, findable. */
-void lbr_trie_link(struct lbr_trie *trie, struct lbr_trie_node *node);
+/* A text with the |run| bytes at |bytes|, behind those of |node| (NULL: none);
+ * NULL without memory. */
+struct lbr_trie_text *lbr_trie_compose(struct lbr_trie *trie,
+                                       const struct lbr_trie_node *node,
+                                       const unsigned char *bytes, size_t run);
+
+/* Gives a new leaf its text of |length| bytes, and makes it findable. */
+void lbr_trie_link(struct lbr_trie *trie, struct lbr_trie_node *node,
+                   struct lbr_trie_text *text, uint32_t length);
+
+/* Gives a leaf that |owner| alone holds another text, |more| bytes longer. */
+void lbr_trie_replace_text(struct lbr_trie *trie, struct lbr_trie_node *node,
+                           struct lbr_trie_owner *owner,
+                           struct lbr_trie_text *text, uint32_t more);
+
+/* Cuts a leaf with one hold back to its first |length| bytes. */
+void lbr_trie_shorten(struct lbr_trie *trie, struct lbr_trie_node *node,
+                      uint32_t length);
 
 /* Frees a leaf that nobody holds. */
 void lbr_trie_free_node(struct lbr_trie *trie, struct lbr_trie_node *node);
@@ -73,6 +89,13 @@ size_t lbr_trie_make_room(struct lbr_trie *trie, struct lbr_trie_owner *owner,
 struct lbr_trie_node *lbr_trie_split(struct lbr_trie *trie,
                                      struct lbr_trie_node *node,
                                      uint32_t length);
+
+/* Splits the last node of a path where the prompt leaves it. Returns 0 without
+ * memory; then the path ends above that node. */
+int lbr_trie_cut(struct lbr_trie *trie, struct lbr_trie_match *path);
+
+/* Counts a request that went through |node| and all above it. */
+void lbr_trie_note_request(struct lbr_trie *trie, struct lbr_trie_node *node);
 
 /* What must wait until no node is in use: brings owners that splits put above
  * their budget back to it, and joins what splits left behind. */

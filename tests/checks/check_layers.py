@@ -26,6 +26,7 @@ SYSTEM_HEADERS = {
 ONLY_IN = {
     "xxhash.h": "base/hash",
     "pthread.h": "base/lock",
+    "stdatomic.h": "base/published",
     "windows.h": "base/lock",
 }
 
@@ -38,11 +39,14 @@ def layer_of(path):
     return LAYERS.index(first) if first in LAYERS and "/" in path else None
 
 
-def same_model(one, other):
-    """True for foo.c, foo.h and foo_part.c."""
-    a, b = sorted((pathlib.PurePosixPath(one).stem,
-                   pathlib.PurePosixPath(other).stem), key=len)
-    return b == a or b.startswith(a + "_")
+def model_of(path, files):
+    """The model that a file belongs to: the shortest foo, with a header of its
+    own, of which it is foo.c, foo.h or foo_part.c."""
+    parent = pathlib.PurePosixPath(path).parent
+    words = pathlib.PurePosixPath(path).stem.split("_")
+    stems = ("_".join(words[:count]) for count in range(1, len(words) + 1))
+    return next((stem for stem in stems if str(parent / (stem + ".h")) in files),
+                words[0])
 
 
 def _system_problem(path, header):
@@ -74,7 +78,8 @@ def _own_problem(path, header, files):
         return f"{path}: includes {target}, of a higher layer"
     if LAYERS[mine] == "ingest" and LAYERS[its] not in ("ingest", "base"):
         return f"{path}: ingest uses the public API only, not {target}"
-    if LAYERS[mine] == LAYERS[its] == "models" and not same_model(path, target):
+    if (LAYERS[mine] == LAYERS[its] == "models"
+            and model_of(path, files) != model_of(target, files)):
         return f"{path}: includes {target}, another model"
     return None
 
