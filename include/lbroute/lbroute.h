@@ -134,7 +134,9 @@ enum {
     LBROUTE_RULE_STICKY_SESSION = 8,    /**< Pin of the session or client. */
     LBROUTE_RULE_CACHE_AWARE = 9,       /**< Longest known leading part. */
     LBROUTE_RULE_LEAST_WARMED = 10,     /**< Fewest prompts remembered. */
-    LBROUTE_RULE_COUNT = 11             /**< Number of rules. */
+    LBROUTE_RULE_KV_AWARE = 11,         /**< Longest match in blocks among the
+                                         * least busy. */
+    LBROUTE_RULE_COUNT = 12             /**< Number of rules. */
 };
 
 /** Kinds of event for lbroute_observe(). */
@@ -723,6 +725,31 @@ int lbroute_set_gauge(lbroute_router *router, lbroute_target target, int gauge,
 /** @defgroup picking Picking and observing
  * @{ */
 
+/**
+ * Hashes a prompt by blocks, for `lbroute_request.blocks`. A block's hash says
+ * what stands in it; where it stands, and after what, is kept beside it. The
+ * last block counts only if it is complete.
+ *
+ * @param symbols `count` symbols of `symbol_size` bytes each, aligned or not.
+ * @param count their number.
+ * @param symbol_size 1 (text), 4 (token ids) or 8 (larger ids).
+ * @param block_size symbols in a block, at least 1. Requests that are to match
+ *     need the same size; the usual ones are 256 bytes or 16 token ids.
+ * @param blocks receives a hash for each complete block. Hashes of ids depend
+ *     on the byte order of the machine.
+ * @param capacity how many fit.
+ * @param block_count receives the number of complete blocks, also on
+ *     #LBROUTE_ERR_BUFFER.
+ * @return 0; #LBROUTE_ERR_BUFFER when they do not fit (grow it, retry);
+ *     #LBROUTE_ERR_RANGE for another `symbol_size` or a `block_size` of 0 (fix
+ *     the call); #LBROUTE_ERR_INVALID for NULL.
+ *
+ * [pure], linear in the prompt, XXH3's speed.
+ */
+int lbroute_hash_blocks(const void *symbols, size_t count, size_t symbol_size,
+                        size_t block_size, uint64_t *blocks, size_t capacity,
+                        size_t *block_count);
+
 /** A request to route. Fill with lbroute_request_init(). All strings need to
  * live only during the call. */
 typedef struct lbroute_request {
@@ -736,20 +763,41 @@ typedef struct lbroute_request {
     size_t session_len;  /**< 0: unknown. */
     const void *client;  /**< Whose request it is, any bytes. */
     size_t client_len;   /**< 0: unknown. */
-    /** The whole conversation, images and tool results included, as any bytes
-     * that tell it from others: the key of `consistent_hash` where no session
-     * is given. Empty: the prompt. */
+    /** What tells this conversation from others, images and tool results
+     * included, as any bytes: the key of `consistent_hash` and of
+     * `sticky_session` where no session is given. Empty: `consistent_hash`
+     * takes the prompt, `sticky_session` the client. */
     const void *conversation;
     size_t conversation_len; /**< Its length. */
-    /** Prompt text, any bytes; `cache_aware` compares and remembers them, no
-     * other strategy keeps any. */
+    /** Prompt text, any bytes. `cache_aware` and `pipeline` compare and
+     * remember the bytes themselves, unless `cache_aware.mode` says hashed
+     * blocks; `kv_aware` only ever keeps hashes of blocks; no other strategy
+     * keeps any. */
     const void *prompt;
     size_t prompt_len;             /**< Its length. */
     int64_t input_tokens;          /**< All parts of the input; -1: unknown,
-                                    * estimated as prompt bytes / 4. */
+                                    * the number of `tokens`, else prompt
+                                    * bytes / 4, else 16 a block. */
     const lbroute_target *exclude; /**< Targets not to use (a retry). Stale
                                     * handles are ignored. */
     size_t exclude_len;            /**< 0 to 1,024. */
+    /** The prompt as token ids of the model's tokenizer. Taken for the prompt
+     * instead of the text where both are given: it is what engines cache. */
+    const uint32_t *tokens;
+    size_t tokens_len; /**< Their number. */
+    /** The prompt as hashes of its complete blocks, as lbroute_hash_blocks()
+     * or the host makes them. Taken before tokens and text. Requests that are
+     * to match must name blocks of the same size in the same way. */
+    const uint64_t *blocks;
+    size_t blocks_len; /**< Their number. */
+    /** LoRA adapter asked for; requests with different adapters have no prompt
+     * in common. */
+    const char *adapter;
+    size_t adapter_len; /**< 0: none. */
+    /** Cache salt, any bytes; requests with different salts have no prompt in
+     * common. */
+    const void *salt;
+    size_t salt_len; /**< 0: none. */
 } lbroute_request;
 
 /**
@@ -1043,6 +1091,10 @@ typedef struct lbroute_target_stats {
     double gauges[8];         /**< By `LBROUTE_GAUGE_`; NaN: unknown or older
                                * than two TTLs. */
     int64_t gauge_age_ns[8];  /**< Age of each gauge; -1: never reported. */
+    uint64_t prefix_bytes;    /**< Memory that the prompts remembered of it
+                               * count for, bytes. */
+    uint64_t prefix_blocks;   /**< Blocks remembered under `kv_aware`. */
+    uint64_t prefix_evicted;  /**< Blocks that made room since then. */
 } lbroute_target_stats;
 
 /**
@@ -1068,6 +1120,69 @@ void lbroute_target_stats_init(lbroute_target_stats *stats, size_t size);
  */
 int lbroute_get_target_stats(lbroute_router *router, lbroute_target target,
                              uint64_t now, lbroute_target_stats *stats);
+
+/** What a target remembers on behalf of a client under `kv_aware`. Fill with
+ * lbroute_client_share_init(). */
+typedef struct lbroute_client_share {
+    size_t size; /**< sizeof this struct. */
+    /** Keyed digest as of lbroute_client_digest(); 0: requests without a
+     * client, and clients beyond `kv_aware.clients`. */
+    uint64_t client;
+    /** Blocks that it accounts for; what several clients use on the target is
+     * split among them. */
+    double blocks;
+    /** Blocks that it is guaranteed now; 0 when it was silent for
+     * `kv_aware.client_idle`. */
+    double share;
+    uint64_t evicted; /**< Blocks that it lost. */
+    int64_t idle_ns;  /**< Time since its last request there, ns. */
+} lbroute_client_share;
+
+/**
+ * Prepares a row for lbroute_target_clients().
+ *
+ * @param share the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_client_share) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_client_share_init(lbroute_client_share *share, size_t size);
+
+/**
+ * Lists who holds what of a target's memory of prompts. Other strategies than
+ * `kv_aware` tell no clients apart: then there is no row.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param now time, ns.
+ * @param shares array of `capacity` structs, each prepared by
+ *     lbroute_client_share_init() with the same size; may be NULL if 0. In no
+ *     particular order.
+ * @param capacity how many fit.
+ * @param count receives the number of clients, also when it is above
+ *     `capacity` (the rest was left out); may be NULL.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], linear in the clients, no effect.
+ */
+int lbroute_target_clients(lbroute_router *router, lbroute_target target,
+                           uint64_t now, lbroute_client_share *shares,
+                           size_t capacity, size_t *count);
+
+/**
+ * The keyed one-way digest under which a client appears in reports, for hosts
+ * that want to label them.
+ *
+ * @param router the router (for the key).
+ * @param client as in `lbroute_request.client`.
+ * @param client_len its length, at least 1.
+ * @param digest receives it, never 0.
+ * @return 0; #LBROUTE_ERR_INVALID for NULL or an empty client.
+ *
+ * [any thread], linear in the length, without the lock.
+ */
+int lbroute_client_digest(lbroute_router *router, const void *client,
+                          size_t client_len, uint64_t *digest);
 
 /** What kept a target from its share. */
 enum {

@@ -111,7 +111,7 @@ static void restore(struct lbr_view *view, const struct lbr_pick *pick)
 
 static int explain_now(struct lbroute_router *router, const struct lbr_ask *ask,
                        uint64_t now, lbroute_decision *decision,
-                       struct rows *rows)
+                       struct rows *rows, size_t *block_bytes)
 {
     struct lbr_view view;
     struct lbr_pick pick;
@@ -121,15 +121,37 @@ static int explain_now(struct lbroute_router *router, const struct lbr_ask *ask,
 
     lbr_view_begin(&view, router, now);
     result = lbr_route(router, ask, view.at, &pick, &choice);
+    *block_bytes = pick.block_bytes;
     if (!result)
         lbr_decision_accept(decision, &pick, &choice);
     if (result == LBROUTE_ERR_NO_TARGET) {
         result = lbr_filter_explain(&pick, &rejection);
         lbr_decision_reject(decision, &pick, &rejection);
     }
-    list_candidates(&pick, rows);
+    if (lbr_decision_made(result))
+        list_candidates(&pick, rows);
     restore(&view, &pick);
     lbr_view_end(&view);
+    return result;
+}
+
+static int explain_for(struct lbroute_router *router, struct lbr_ask *ask,
+                       uint64_t now, lbroute_decision *decision,
+                       struct rows *rows)
+{
+    size_t block_bytes;
+    int result;
+
+    lbr_request_foresee(router, ask);
+    for (;;) {
+        lbr_router_enter(router);
+        result = explain_now(router, ask, now, decision, rows, &block_bytes);
+        (void)lbr_router_leave(router, result);
+        if (result <= 0)
+            break;
+        lbr_request_supply(router, ask, result, block_bytes);
+    }
+    lbr_request_release(router, ask);
     return result;
 }
 
@@ -153,7 +175,7 @@ int lbroute_explain(lbroute_router *router, const lbroute_request *request,
                     size_t *count)
 {
     lbroute_decision decision = {0};
-    lbroute_request copy;
+    struct lbr_request_space space;
     struct lbr_ask ask;
     struct rows rows;
     int result;
@@ -161,14 +183,9 @@ int lbroute_explain(lbroute_router *router, const lbroute_request *request,
     if (!router || !lbr_abi_valid(out) ||
         !check_rows(&rows, candidates, capacity))
         return LBROUTE_ERR_INVALID;
-    result = lbr_request_read(router, request, &copy, &ask);
-    if (!result && ask.key_source.length && !ask.ring_key_known)
-        lbr_request_hash_key(&ask);
-    if (!result) {
-        lbr_router_enter(router);
-        result = lbr_router_leave(
-            router, explain_now(router, &ask, now, &decision, &rows));
-    }
+    result = lbr_request_read(router, request, &space, &ask);
+    if (!result)
+        result = explain_for(router, &ask, now, &decision, &rows);
     if (!lbr_decision_made(result))
         return result;
     (void)lbr_abi_write(out, &decision, sizeof decision);

@@ -132,6 +132,7 @@ static void set_tables(struct lbroute_router *router,
     lbr_tickets_init(&router->tickets, memory, options->max_tickets,
                      options->ticket_ttl);
     lbr_sessions_init(&router->sessions, memory, options->max_sessions);
+    lbr_scratches_init(&router->scratches, memory);
 }
 
 int lbroute_router_create(const lbroute_router_options *in,
@@ -210,6 +211,7 @@ void lbroute_router_destroy(struct lbroute_router *router)
     if (!router)
         return;
     destroy_objects(router);
+    lbr_scratches_destroy(&router->scratches);
     lbr_sessions_destroy(&router->sessions);
     lbr_tickets_destroy(&router->tickets);
     lbr_map_destroy(&router->model_names);

@@ -16,15 +16,17 @@ static int reject(struct lbroute_router *router, const struct lbr_pick *pick,
     return result;
 }
 
-/* Chooses and takes the slot, or says why not. */
+/* Chooses and takes the slot, or says why not; or what the rule needs first
+ * (LBR_ROUTE_NEEDS_…), with the size of blocks. */
 static int pick_now(struct lbroute_router *router, const struct lbr_ask *ask,
-                    lbroute_decision *decision)
+                    lbroute_decision *decision, size_t *block_bytes)
 {
     struct lbr_pick pick;
     struct lbr_choice choice;
     struct lbr_ticket *ticket;
     int result = lbr_route(router, ask, router->clock, &pick, &choice);
 
+    *block_bytes = pick.block_bytes;
     if (result == LBROUTE_ERR_NO_TARGET)
         return reject(router, &pick, decision);
     if (!result)
@@ -40,16 +42,21 @@ static int pick_now(struct lbroute_router *router, const struct lbr_ask *ask,
 static int pick_for(struct lbroute_router *router, struct lbr_ask *ask,
                     uint64_t now, lbroute_decision *decision)
 {
+    size_t block_bytes;
     int result;
 
+    lbr_request_foresee(router, ask);
     for (;;) {
         lbr_router_enter(router);
         lbr_router_advance(router, now);
-        result = lbr_router_leave(router, pick_now(router, ask, decision));
-        if (result != LBR_ROUTE_NEEDS_KEY)
-            return result;
-        lbr_request_hash_key(ask);
+        result = pick_now(router, ask, decision, &block_bytes);
+        (void)lbr_router_leave(router, result);
+        if (result <= 0)
+            break;
+        lbr_request_supply(router, ask, result, block_bytes);
     }
+    lbr_request_release(router, ask);
+    return result;
 }
 
 int lbroute_pick(lbroute_router *router, const lbroute_request *request,
@@ -57,7 +64,7 @@ int lbroute_pick(lbroute_router *router, const lbroute_request *request,
 {
     lbroute_decision whole;
     lbroute_decision *decision = out;
-    lbroute_request copy;
+    struct lbr_request_space space;
     struct lbr_ask ask;
     int result;
 
@@ -66,7 +73,7 @@ int lbroute_pick(lbroute_router *router, const lbroute_request *request,
     /* An older caller's struct cannot take it all. */
     if (lbr_abi_size(out) < sizeof whole)
         decision = &whole;
-    result = lbr_request_read(router, request, &copy, &ask);
+    result = lbr_request_read(router, request, &space, &ask);
     if (!result)
         result = pick_for(router, &ask, now, decision);
     if (decision == &whole && lbr_decision_made(result))

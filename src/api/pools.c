@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/abi.h"
+#include "policy/request.h"
 #include "policy/strategy.h"
 #include "state/registry.h"
 
@@ -15,6 +16,17 @@ void lbroute_pool_info_init(lbroute_pool_info *info, size_t size)
     lbroute_pool_info defaults = {0};
 
     lbr_abi_init(info, size, &defaults, sizeof defaults);
+}
+
+/* What the pool's tries compare follows from strategy and parameters. */
+static void set_trie_kind(struct lbroute_router *router, struct lbr_pool *pool)
+{
+    struct lbr_group *group;
+
+    pool->trie_kind = lbr_strategy_trie_kind(pool->strategy, &pool->params);
+    for (group = pool->groups; group; group = group->next)
+        lbr_group_set_trie_kind(group, &router->memory, pool->trie_kind);
+    lbr_request_publish(router, pool);
 }
 
 static int add_pool(struct lbroute_router *router, struct lbr_text name,
@@ -33,6 +45,7 @@ static int add_pool(struct lbroute_router *router, struct lbr_text name,
     pool->strategy = strategy;
     pool->uses = strategy->uses;
     lbr_params_init(&pool->params);
+    set_trie_kind(router, pool);
     *out = pool->slot.handle;
     return LBROUTE_OK;
 }
@@ -87,6 +100,7 @@ static int change_strategy(struct lbroute_router *router, struct lbr_pool *pool,
     }
     pool->strategy = strategy;
     pool->uses = strategy->uses;
+    set_trie_kind(router, pool);
     return LBROUTE_OK;
 }
 
@@ -208,7 +222,8 @@ static void restart_shares(struct lbr_pool *pool)
     }
 }
 
-static int set_param(struct lbr_pool *pool, enum lbr_param param, double value)
+static int set_param(struct lbroute_router *router, struct lbr_pool *pool,
+                     enum lbr_param param, double value)
 {
     struct lbr_params params = pool->params;
     struct lbr_group *group;
@@ -223,6 +238,7 @@ static int set_param(struct lbr_pool *pool, enum lbr_param param, double value)
     if (params.share_bucket != pool->params.share_bucket)
         restart_shares(pool);
     pool->params = params;
+    set_trie_kind(router, pool);
     for (group = pool->groups; group; group = group->next)
         for (i = 0; i < group->count; i++)
             lbr_target_changed(group->members[i]);
@@ -244,7 +260,7 @@ int lbroute_pool_set(lbroute_router *router, lbroute_pool handle,
     lbr_router_enter(router);
     pool = lbr_router_pool(router, handle);
     if (pool)
-        result = set_param(pool, param, value);
+        result = set_param(router, pool, param, value);
     return lbr_router_leave(router, result);
 }
 

@@ -110,6 +110,9 @@ static void collect_target(const struct lbr_view *view,
     stats->weight = target->weight_now;
     stats->load = lbr_target_load(target);
     stats->others = target->extra - pressure;
+    stats->prefix_bytes = target->prefixes.owner.charged;
+    stats->prefix_blocks = target->prefixes.blocks;
+    stats->prefix_evicted = target->prefixes.evicted;
     collect_health(target, view->at, stats);
     collect_gauges(target, view->at, stats);
 }

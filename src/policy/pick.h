@@ -8,6 +8,22 @@
 
 #define LBR_TOKENS_UNKNOWN UINT64_MAX
 
+/* A prompt as it was given. */
+struct lbr_prompt {
+    const void *symbols;
+    size_t length; /* bytes */
+    uint32_t unit; /* bytes of a symbol: 1 text, 4 token ids, 8 block hashes */
+};
+
+/* Its blocks, hashed without the lock once it is known how large they are. */
+struct lbr_hashed {
+    size_t block_bytes; /* 0: not hashed yet */
+    size_t count;      /* of the leading blocks, as many as there is room for */
+    uint64_t *near;    /* the caller's space, for LBR_NEAR_BLOCKS */
+    uint64_t *scratch; /* the router's, for |room|; NULL: not borrowed */
+    size_t room;
+};
+
 /* A checked request, digested before the lock is taken. */
 struct lbr_ask {
     const lbroute_request *request; /* the caller's, or a completed copy */
@@ -16,7 +32,16 @@ struct lbr_ask {
     uint64_t ring_key;              /* hash of that … */
     int ring_key_known;             /* … once it was needed */
     uint64_t input_tokens;          /* or LBR_TOKENS_UNKNOWN */
+    uint64_t client_digest;         /* of the client, where a prompt is given */
+    struct lbr_prompt prompt;
+    uint64_t prefix_root; /* what the prompt is compared under */
+    struct lbr_hashed hashed;
 };
+
+static inline uint64_t *lbr_hashed_blocks(const struct lbr_hashed *hashed)
+{
+    return hashed->scratch ? hashed->scratch : hashed->near;
+}
 
 struct lbr_strategy;
 
@@ -47,8 +72,8 @@ struct lbr_pick {
 
     uint64_t pin_key; /* 0: the strategy does not pin, or nothing to pin */
     struct lbr_session *session; /* the pin in force, or NULL */
-    uint64_t prefix_root;        /* what the prompt is compared under, … */
-    struct lbr_trie_match match; /* … and how far it is known, if asked */
+    struct lbr_trie_match match; /* how far the prompt is known, if asked */
+    size_t block_bytes;          /* that the pool wants hashed, 0: none */
 };
 
 /* Why nobody was eligible. */
@@ -65,6 +90,9 @@ struct lbr_choice {
     int64_t prefix_matched, prefix_total; /* -1: the rule does not look */
     /* Moves what the rule moves when its choice is taken; may be NULL. */
     void (*commit)(struct lbr_pick *pick, const struct lbr_choice *choice);
+    /* The same of the rule that a rule with affinity fell back to. */
+    void (*commit_fallback)(struct lbr_pick *pick,
+                            const struct lbr_choice *choice);
 };
 
 static inline struct lbr_target *lbr_pick_target(const struct lbr_pick *pick,

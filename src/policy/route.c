@@ -3,7 +3,16 @@
 
 #include "base/hash.h"
 #include "policy/filter.h"
+#include "policy/request.h"
 #include "policy/strategy.h"
+
+/* Whether the conversation is pinned, for want of a session. */
+static int pins_conversation(const struct lbr_pick *pick)
+{
+    return pick->scope.strategy->pins == LBR_PINS_SESSIONS_OR_CLIENTS &&
+           !pick->ask->request->session_len &&
+           pick->ask->request->conversation_len;
+}
 
 /* What session or client is pinned by in this pool, and to whom. */
 static void find_pin(struct lbr_pick *pick)
@@ -11,11 +20,17 @@ static void find_pin(struct lbr_pick *pick)
     const struct lbr_pool *pool = pick->scope.pool;
     enum lbr_pins pins = pick->scope.strategy->pins;
 
-    if (pins == LBR_PINS_NOTHING || !pick->ask->sticky_digest || !pool)
+    uint64_t key = pick->ask->sticky_digest;
+
+    if (pins == LBR_PINS_NOTHING || !pool)
         return;
     if (pins == LBR_PINS_SESSIONS && !pick->ask->request->session_len)
         return;
-    pick->pin_key = lbr_hash_pair(pick->ask->sticky_digest, pool->slot.handle);
+    if (pins_conversation(pick))
+        key = pick->ask->ring_key;
+    if (!key)
+        return;
+    pick->pin_key = lbr_hash_pair(key, pool->slot.handle);
     pick->session = lbr_sessions_find(&pick->router->sessions, pick->pin_key,
                                       pick->now, pool->params.session_ttl);
 }
@@ -33,8 +48,19 @@ static void renew_for_report(const struct lbr_pick *pick,
 
 static int lacks_key(const struct lbr_pick *pick)
 {
-    return pick->scope.strategy->needs_ring_key && !pick->ask->ring_key_known &&
-           pick->ask->key_source.length;
+    return (pick->scope.strategy->needs_ring_key || pins_conversation(pick)) &&
+           !pick->ask->ring_key_known && pick->ask->key_source.length;
+}
+
+/* Bytes of the blocks that the pool compares and that must be hashed, or 0. */
+static size_t wanted_blocks(const struct lbr_pick *pick)
+{
+    const struct lbr_pool *pool = pick->scope.pool;
+
+    if (!pool || !(pool->uses & LBR_USES_TRIE) ||
+        pool->trie_kind == LBR_TRIE_BYTES)
+        return 0;
+    return lbr_request_block_bytes(pick->ask, pool->params.blocks);
 }
 
 static int find_eligible(struct lbr_pick *pick)
@@ -67,6 +93,7 @@ static void start(struct lbr_pick *pick, struct lbroute_router *router,
     pick->bench_ignored = 0;
     pick->pin_key = 0;
     pick->session = NULL;
+    pick->block_bytes = 0;
 }
 
 int lbr_route(struct lbroute_router *router, const struct lbr_ask *ask,
@@ -80,6 +107,9 @@ int lbr_route(struct lbroute_router *router, const struct lbr_ask *ask,
         return result;
     if (lacks_key(pick))
         return LBR_ROUTE_NEEDS_KEY;
+    pick->block_bytes = wanted_blocks(pick);
+    if (pick->block_bytes != ask->hashed.block_bytes && pick->block_bytes)
+        return LBR_ROUTE_NEEDS_BLOCKS;
     if (!find_eligible(pick))
         return LBROUTE_ERR_NO_TARGET;
     find_pin(pick);

@@ -5,13 +5,14 @@
 
 #include "policy/pick.h"
 
-/* Beside the public codes: the strategy wants the ring key. The caller hashes
- * it without the lock and asks again. */
-#define LBR_ROUTE_NEEDS_KEY 1
+/* Beside the public codes: the strategy wants the ring key, or the blocks of
+ * the prompt (of pick->block_bytes). The caller hashes them without the lock
+ * and asks again; see lbr_request_supply(). */
+enum { LBR_ROUTE_NEEDS_KEY = 1, LBR_ROUTE_NEEDS_BLOCKS = 2 };
 
 /* Chooses at |now|; moves nothing. Returns 0 with a choice;
  * LBROUTE_ERR_NO_TARGET when nobody is eligible (lbr_filter_explain() tells
- * why); LBROUTE_ERR_NOT_FOUND for a stale pool; or LBR_ROUTE_NEEDS_KEY. */
+ * why); LBROUTE_ERR_NOT_FOUND for a stale pool; or what it needs. */
 int lbr_route(struct lbroute_router *router, const struct lbr_ask *ask,
               uint64_t now, struct lbr_pick *pick, struct lbr_choice *choice);
 

@@ -13,6 +13,7 @@ static const struct lbr_strategy *const strategies[] = {
     &lbr_strategy_consistent_hash,
     &lbr_strategy_sticky_session,
     &lbr_strategy_cache_aware,
+    &lbr_strategy_kv_aware,
 };
 
 #define COUNT (sizeof strategies / sizeof strategies[0])
@@ -34,6 +35,14 @@ const struct lbr_strategy *lbr_strategy_find(struct lbr_text name)
 const char *lbroute_strategy_name(size_t index)
 {
     return index < COUNT ? strategies[index]->name : NULL;
+}
+
+enum lbr_trie_kind lbr_strategy_trie_kind(const struct lbr_strategy *strategy,
+                                          const struct lbr_params *params)
+{
+    if (strategy->shares_memory)
+        return LBR_TRIE_SHARED;
+    return params->cache_blocks ? LBR_TRIE_BLOCKS : LBR_TRIE_BYTES;
 }
 
 double lbr_score_load(const struct lbr_pick *pick, uint32_t position)

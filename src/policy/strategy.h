@@ -22,6 +22,7 @@ struct lbr_strategy {
     enum lbr_promise promise;
     int needs_ring_key; /* asks for the hash of session or conversation */
     enum lbr_pins pins; /* what successes pin to their target */
+    int shares_memory;  /* its trie is shared among clients */
 
     /* Chooses among at least one eligible member. */
     void (*choose)(struct lbr_pick *pick, struct lbr_choice *choice);
@@ -38,9 +39,14 @@ extern const struct lbr_strategy lbr_strategy_least_connections;
 extern const struct lbr_strategy lbr_strategy_consistent_hash;
 extern const struct lbr_strategy lbr_strategy_sticky_session;
 extern const struct lbr_strategy lbr_strategy_cache_aware;
+extern const struct lbr_strategy lbr_strategy_kv_aware;
 
 /* The strategy of a name (empty: the default), or NULL. */
 const struct lbr_strategy *lbr_strategy_find(struct lbr_text name);
+
+/* The kind of trie that a strategy keeps with these parameters. */
+enum lbr_trie_kind lbr_strategy_trie_kind(const struct lbr_strategy *strategy,
+                                          const struct lbr_params *params);
 
 /* Least connections serves others as a fallback, too; they keep the order. */
 void lbr_least_connections_choose(struct lbr_pick *pick,

@@ -21,33 +21,80 @@ struct lbr_member *lbr_group_member(const struct lbr_group *group,
     return group->by_pool ? &target->by_pool : &target->by_model;
 }
 
+/* Handles of the trie's tables: this kind and the two above. */
 enum { KIND_TRIE = 6 };
+
+/* Takes no memory. */
+static void init_trie(struct lbr_group *group, struct lbr_memory *memory)
+{
+    if (group->trie_kind == LBR_TRIE_BYTES)
+        lbr_trie_init(group->trie, memory, 1, KIND_TRIE);
+    else if (group->trie_kind == LBR_TRIE_BLOCKS)
+        lbr_trie_init(group->trie, memory, (uint32_t)LBR_BLOCK, KIND_TRIE);
+    else
+        lbr_shared_init(group->prefixes, memory, KIND_TRIE);
+}
+
+static void clear_trie(struct lbr_group *group)
+{
+    if (group->trie_kind == LBR_TRIE_SHARED)
+        lbr_shared_destroy(group->prefixes);
+    else
+        lbr_trie_destroy(group->trie);
+}
 
 static int start_trie(struct lbr_group *group, struct lbr_memory *memory)
 {
-    group->trie = lbr_memory_new(memory, 1, sizeof *group->trie);
-    if (!group->trie)
+    group->prefixes = lbr_memory_new(memory, 1, sizeof *group->prefixes);
+    if (!group->prefixes)
         return 0;
-    lbr_trie_init(group->trie, memory, 1, KIND_TRIE);
+    group->trie = &group->prefixes->trie;
+    init_trie(group, memory);
     return 1;
 }
 
 static void free_trie(struct lbr_group *group, struct lbr_memory *memory)
 {
-    if (!group->trie)
-        return;
-    lbr_trie_destroy(group->trie);
-    lbr_memory_free(memory, group->trie, 1, sizeof *group->trie);
+    clear_trie(group);
+    lbr_memory_free(memory, group->prefixes, 1, sizeof *group->prefixes);
+    group->prefixes = NULL;
     group->trie = NULL;
 }
 
-static void stop_trie(struct lbr_group *group, struct lbr_memory *memory)
+static void purge(struct lbr_group *group, struct lbr_target *target)
+{
+    if (group->trie_kind == LBR_TRIE_SHARED)
+        lbr_shared_purge(group->prefixes, &target->prefixes);
+    else
+        lbr_trie_purge(group->trie, &target->prefixes.owner);
+}
+
+static void purge_all(struct lbr_group *group)
 {
     uint32_t i;
 
     for (i = 0; i < group->count; i++)
-        lbr_trie_purge(group->trie, &group->members[i]->prefixes);
+        purge(group, group->members[i]);
+}
+
+static void stop_trie(struct lbr_group *group, struct lbr_memory *memory)
+{
+    purge_all(group);
     free_trie(group, memory);
+}
+
+void lbr_group_set_trie_kind(struct lbr_group *group, struct lbr_memory *memory,
+                             enum lbr_trie_kind kind)
+{
+    if (group->trie_kind == kind)
+        return;
+    if (group->trie) {
+        purge_all(group);
+        clear_trie(group);
+    }
+    group->trie_kind = kind;
+    if (group->trie)
+        init_trie(group, memory);
 }
 
 struct lbr_group *lbr_group_create(struct lbr_memory *memory,
@@ -79,6 +126,8 @@ void lbr_group_destroy(struct lbr_group *group, struct lbr_memory *memory)
 {
     size_t words = lbr_bits_words(group->capacity);
 
+    if (group->trie)
+        stop_trie(group, memory);
     lbr_memory_free(memory, group->members, group->capacity,
                     sizeof *group->members);
     lbr_memory_free(memory, group->usable, words, sizeof *group->usable);
@@ -86,7 +135,6 @@ void lbr_group_destroy(struct lbr_group *group, struct lbr_memory *memory)
     lbr_load_order_destroy(&group->order, memory);
     lbr_schedule_destroy(&group->schedule, memory);
     lbr_ring_destroy(&group->ring);
-    free_trie(group, memory);
     lbr_text_free(memory, group->tier);
     lbr_memory_free(memory, group, 1, sizeof *group);
 }
@@ -238,7 +286,7 @@ void lbr_group_leave(struct lbr_group *group, struct lbr_target *target)
     if (group->uses & LBR_USES_ROTATION)
         lbr_rotation_remove(&group->rotation, &member->place);
     if (group->trie)
-        lbr_trie_purge(group->trie, &target->prefixes);
+        purge(group, target);
     lbr_bits_delete(group->usable, group->count, position);
     for (i = position + 1; i < group->count; i++) {
         lbr_group_member(group, i)->position = i - 1;

@@ -9,7 +9,7 @@
 #define LBR_STATE_GROUP_H
 
 #include "models/load_order.h"
-#include "models/prefix_trie.h"
+#include "models/prefix_trie_shares.h"
 #include "models/ring.h"
 #include "state/target.h"
 
@@ -20,6 +20,13 @@ enum {
     LBR_USES_RING = 4,     /* hash ring */
     LBR_USES_ROTATION = 8, /* round robin */
     LBR_USES_TRIE = 16     /* prefixes that members have seen */
+};
+
+/* What a group's trie compares, and who pays for it. */
+enum lbr_trie_kind {
+    LBR_TRIE_BYTES,  /* the symbols themselves, budgets in bytes */
+    LBR_TRIE_BLOCKS, /* hashes of blocks, budgets in bytes */
+    LBR_TRIE_SHARED  /* hashes of blocks, capacity shared among clients */
 };
 
 struct lbr_group {
@@ -45,7 +52,9 @@ struct lbr_group {
     struct lbr_load_order order;
     struct lbr_schedule schedule;
     struct lbr_rotation rotation;
-    struct lbr_trie *trie; /* NULL: not kept */
+    struct lbr_shared_trie *prefixes; /* NULL: not kept */
+    struct lbr_trie *trie;            /* of |prefixes| */
+    enum lbr_trie_kind trie_kind;
     struct lbr_ring ring;
     struct lbr_ring spare_ring; /* between preparing and adopting */
     int weighted_points;        /* ring points follow weights */
@@ -56,8 +65,8 @@ struct lbr_group {
 struct lbr_member *lbr_group_member(const struct lbr_group *group,
                                     uint32_t position);
 
-/* Makes a group of |tier| that keeps what |uses| says, or returns NULL without
- * memory. |slab| resolves the owners of ring points. */
+/* Makes a group of |tier| that keeps what |uses| says, a trie of bytes if any,
+ * or returns NULL without memory. |slab| resolves the owners of ring points. */
 struct lbr_group *lbr_group_create(struct lbr_memory *memory,
                                    const struct lbr_slab *targets,
                                    struct lbr_text tier, unsigned uses,
@@ -83,6 +92,11 @@ int lbr_group_extend(struct lbr_group *group, struct lbr_memory *memory,
                      struct lbr_rng *rng, unsigned uses);
 void lbr_group_keep_only(struct lbr_group *group, struct lbr_memory *memory,
                          unsigned uses);
+
+/* Lets the trie be of another kind from now on, empty; nothing if it is of that
+ * kind already. */
+void lbr_group_set_trie_kind(struct lbr_group *group, struct lbr_memory *memory,
+                             enum lbr_trie_kind kind);
 
 /* Lets ring points follow weights, or not, in two steps: preparation builds the
  * new ring (returns 0 without memory), adoption takes it or throws it away. */

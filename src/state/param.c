@@ -31,6 +31,9 @@ static const struct row table[LBR_PARAM_COUNT] = {
     WHOLE("cache_aware.budget",
           "bytes for the prompts that are remembered of each target", 16777216,
           0, 1099511627776.0),
+    WHOLE("cache_aware.mode",
+          "0: compare and keep the bytes of prompts, 1: hashes of blocks", 0, 0,
+          1),
     WHOLE("consistent_hash.bounded",
           "1: a target above its bound passes the key on", 0, 0, 1),
     REAL("consistent_hash.load_bound",
@@ -48,9 +51,27 @@ static const struct row table[LBR_PARAM_COUNT] = {
     REAL("health.slow_start",
          "seconds in which a new or restored target gains its full weight", 0,
          0, 365 * DAY),
+    WHOLE("kv_aware.capacity",
+          "blocks that are remembered of each target, shared among clients",
+          32768, 0, 16777216),
+    WHOLE("kv_aware.clients",
+          "clients told apart on a target; others share as one", 1024, 1,
+          65536),
+    REAL("kv_aware.client_idle",
+         "seconds of silence that end a client's guaranteed share", 600, 0.001,
+         365 * DAY),
+    WHOLE("kv_aware.fallback",
+          "without a useful match, 0: weighted, 1: least_connections", 0, 0, 1),
     REAL("load.signal_ttl",
          "seconds a reported load counts in full; then it fades in as many", 10,
          0.001, 365 * DAY),
+    WHOLE("prefix.block_bytes", "bytes of text in a hashed block", 256, 1,
+          1048576),
+    WHOLE("prefix.block_tokens", "token ids in a hashed block", 16, 1, 65536),
+    REAL("prefix.common",
+         "part of the latest requests that makes a shared head say nothing, "
+         "2: never",
+         0.9, 0.5, 2),
     REAL("session.ttl", "seconds without a pick that end a session's pin", 300,
          0.001, 365 * DAY),
     REAL("shares.window", "seconds over which traffic shares are measured", 60,
@@ -68,6 +89,14 @@ static void convert(struct lbr_params *params)
     params->cache_budget = value[LBR_PARAM_CACHE_BUDGET] < (double)SIZE_MAX
                                ? (size_t)value[LBR_PARAM_CACHE_BUDGET]
                                : SIZE_MAX;
+    params->cache_blocks = value[LBR_PARAM_CACHE_MODE] >= 1;
+    params->kv.capacity = (uint64_t)value[LBR_PARAM_KV_CAPACITY];
+    params->kv.idle = lbr_time_from_seconds(value[LBR_PARAM_KV_CLIENT_IDLE]);
+    params->kv.most_clients = (uint32_t)value[LBR_PARAM_KV_CLIENTS];
+    params->kv_by_load = value[LBR_PARAM_KV_FALLBACK] >= 1;
+    params->blocks.bytes = (uint32_t)value[LBR_PARAM_PREFIX_BLOCK_BYTES];
+    params->blocks.tokens = (uint32_t)value[LBR_PARAM_PREFIX_BLOCK_TOKENS];
+    params->common_head = value[LBR_PARAM_PREFIX_COMMON];
     params->weighted_points = value[LBR_PARAM_RING_WEIGHTED_POINTS] >= 1;
     params->health.bench_after = (uint32_t)value[LBR_PARAM_BENCH_AFTER];
     params->health.bench_time =

@@ -4,13 +4,16 @@
 #ifndef LBR_STATE_PARAM_H
 #define LBR_STATE_PARAM_H
 
+#include "base/blocks.h"
 #include "models/health.h"
+#include "models/prefix_trie_shares.h"
 
 #include <lbroute/lbroute.h>
 
 enum lbr_param {
     LBR_PARAM_CACHE_THRESHOLD,
     LBR_PARAM_CACHE_BUDGET,
+    LBR_PARAM_CACHE_MODE,
     LBR_PARAM_RING_BOUNDED,
     LBR_PARAM_RING_LOAD_BOUND,
     LBR_PARAM_RING_WEIGHTED_POINTS,
@@ -18,7 +21,14 @@ enum lbr_param {
     LBR_PARAM_BENCH_TIME,
     LBR_PARAM_BENCH_MAX,
     LBR_PARAM_SLOW_START,
+    LBR_PARAM_KV_CAPACITY,
+    LBR_PARAM_KV_CLIENTS,
+    LBR_PARAM_KV_CLIENT_IDLE,
+    LBR_PARAM_KV_FALLBACK,
     LBR_PARAM_SIGNAL_TTL,
+    LBR_PARAM_PREFIX_BLOCK_BYTES,
+    LBR_PARAM_PREFIX_BLOCK_TOKENS,
+    LBR_PARAM_PREFIX_COMMON,
     LBR_PARAM_SESSION_TTL,
     LBR_PARAM_SHARES_WINDOW,
     LBR_PARAM_COUNT
@@ -39,6 +49,11 @@ struct lbr_params {
     int weighted_points;
     double cache_threshold;
     size_t cache_budget;
+    int cache_blocks; /* compare hashes of blocks */
+    struct lbr_share_rules kv;
+    int kv_by_load; /* the fallback is least connections */
+    struct lbr_block_sizes blocks;
+    double common_head;
 };
 
 void lbr_params_init(struct lbr_params *params);

@@ -19,7 +19,8 @@ struct lbr_pool {
     struct lbr_slot slot;
     struct lbr_group *groups;
     const struct lbr_strategy *strategy;
-    unsigned uses; /* LBR_USES_ bits of the strategy */
+    unsigned uses;                /* LBR_USES_ bits of the strategy */
+    enum lbr_trie_kind trie_kind; /* of its groups, if they keep a trie */
     uint32_t targets;
     struct lbr_params params;
     struct lbr_text name; /* own allocation */

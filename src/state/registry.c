@@ -121,8 +121,8 @@ int lbr_target_create(struct lbroute_router *router, struct lbr_text name,
     (*target)->drained_at = LBR_NEVER;
     lbr_signals_init(&(*target)->signals);
     lbr_list_init(&(*target)->sessions);
-    lbr_trie_owner_init(&(*target)->prefixes,
-                        lbr_slab_index((*target)->slot.handle));
+    lbr_shared_owner_init(&(*target)->prefixes,
+                          lbr_slab_index((*target)->slot.handle));
     return LBROUTE_OK;
 }
 
@@ -136,21 +136,24 @@ void lbr_target_destroy(struct lbroute_router *router,
                   &target->slot);
 }
 
-/* The group of |tier| in |*groups|, made if there is none; NULL without
- * memory. */
+/* The group of |tier| in |*groups|, those of |pool| or (NULL) of a model, made
+ * if there is none; NULL without memory. */
 static struct lbr_group *enter_group(struct lbroute_router *router,
                                      struct lbr_group **groups,
-                                     struct lbr_text tier, unsigned uses,
-                                     int by_pool)
+                                     struct lbr_text tier,
+                                     const struct lbr_pool *pool)
 {
     struct lbr_group *group = lbr_groups_find(*groups, tier);
 
     if (group)
         return group;
-    group = lbr_group_create(&router->memory, &router->targets, tier, uses,
-                             by_pool);
+    group =
+        lbr_group_create(&router->memory, &router->targets, tier,
+                         pool ? pool->uses : LBR_USES_SCHEDULE, pool != NULL);
     if (!group)
         return NULL;
+    if (pool)
+        lbr_group_set_trie_kind(group, &router->memory, pool->trie_kind);
     group->next = *groups;
     *groups = group;
     return group;
@@ -258,8 +261,8 @@ static int make_seat(struct lbroute_router *router,
 {
     memset(seat, 0, sizeof *seat);
     if (place->pool != &router->loose) {
-        seat->pool_group = enter_group(router, &place->pool->groups,
-                                       place->tier, place->pool->uses, 1);
+        seat->pool_group =
+            enter_group(router, &place->pool->groups, place->tier, place->pool);
         if (!seat->pool_group)
             return 0;
         seat->pool_group->weighted_points = place->pool->params.weighted_points;
@@ -269,8 +272,8 @@ static int make_seat(struct lbroute_router *router,
     seat->model = enter_model(router, place->model);
     if (!seat->model)
         return 0;
-    seat->model_group = enter_group(router, &seat->model->groups, place->tier,
-                                    LBR_USES_SCHEDULE, 0);
+    seat->model_group =
+        enter_group(router, &seat->model->groups, place->tier, NULL);
     return seat->model_group != NULL;
 }
 

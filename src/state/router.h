@@ -5,11 +5,16 @@
 
 #include "base/digest.h"
 #include "base/lock.h"
+#include "base/published.h"
 #include "base/rng.h"
 #include "containers/map.h"
 #include "state/pool.h"
+#include "state/scratch.h"
 #include "state/session.h"
 #include "state/ticket.h"
+
+/* Pools whose block sizes are published; others share places. */
+#define LBR_PUBLISHED_POOLS 64
 
 struct lbroute_router {
     struct lbr_lock lock;
@@ -22,12 +27,17 @@ struct lbroute_router {
     struct lbr_pool loose; /* stands for "no pool"; has no groups */
     struct lbr_tickets tickets;
     struct lbr_sessions sessions;
+    struct lbr_scratches scratches;
 
     uint64_t arrivals; /* targets ever added */
     uint64_t picks, expired, orphans;
     uint64_t rejections[LBROUTE_REASON_COUNT];
     uint64_t settled[LBROUTE_EVENT_COUNT];
     uint64_t exclusions; /* picks with exclusions so far */
+
+    /* Block sizes of pools that compare hashes of blocks, so that picks can
+     * make these before they take the lock. */
+    struct lbr_published block_sizes[LBR_PUBLISHED_POOLS];
 
     /* Never change after creation: read without the lock. */
     struct lbr_digest_key session_key, client_key;
@@ -64,6 +74,13 @@ static inline void lbr_router_advance(struct lbroute_router *router,
 struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
                                            struct lbr_ticket *ticket,
                                            lbr_health_mark *mark);
+
+/* Where the block sizes of a pool are published. */
+static inline struct lbr_published *lbr_router_block_sizes(
+    struct lbroute_router *router, lbroute_pool pool)
+{
+    return &router->block_sizes[pool % LBR_PUBLISHED_POOLS];
+}
 
 /* Live objects of handles, or NULL. */
 static inline struct lbr_pool *lbr_router_pool(struct lbroute_router *router,

@@ -8,7 +8,7 @@
 #include "containers/list.h"
 #include "containers/slab.h"
 #include "models/health.h"
-#include "models/prefix_trie.h"
+#include "models/prefix_trie_shares.h"
 #include "models/rotation.h"
 #include "models/schedule.h"
 #include "state/share.h"
@@ -40,7 +40,7 @@ struct lbr_target {
     double extra;             /* load beyond in_flight */
     struct lbr_member by_pool;
     struct lbr_member by_model;
-    struct lbr_trie_owner prefixes; /* in the trie of its pool's group */
+    struct lbr_shared_owner prefixes; /* in the trie of its pool's group */
     struct lbr_health health;
     uint64_t max_input_tokens; /* 0: no limit */
     void *user;
@@ -73,6 +73,13 @@ static inline double lbr_target_load(const struct lbr_target *target)
 static inline double lbr_target_relative_load(const struct lbr_target *target)
 {
     return lbr_target_load(target) / target->weight_now;
+}
+
+/* The target whose side of a trie |owner| is. */
+static inline struct lbr_target *lbr_target_of(
+    const struct lbr_trie_owner *owner)
+{
+    return LBR_OWNER(owner, struct lbr_target, prefixes.owner);
 }
 
 static inline int lbr_target_full(const struct lbr_target *target)

@@ -92,7 +92,7 @@ PIN(lbroute_target_info, name, 48);
 PIN(lbroute_target_info, tier, 304);
 PIN(lbroute_target_info, model, 560);
 
-SIZE(lbroute_request, 136);
+SIZE(lbroute_request, 200);
 PIN(lbroute_request, size, 0);
 PIN(lbroute_request, pool, 8);
 PIN(lbroute_request, model, 16);
@@ -110,6 +110,14 @@ PIN(lbroute_request, prompt_len, 104);
 PIN(lbroute_request, input_tokens, 112);
 PIN(lbroute_request, exclude, 120);
 PIN(lbroute_request, exclude_len, 128);
+PIN(lbroute_request, tokens, 136);
+PIN(lbroute_request, tokens_len, 144);
+PIN(lbroute_request, blocks, 152);
+PIN(lbroute_request, blocks_len, 160);
+PIN(lbroute_request, adapter, 168);
+PIN(lbroute_request, adapter_len, 176);
+PIN(lbroute_request, salt, 184);
+PIN(lbroute_request, salt_len, 192);
 
 SIZE(lbroute_decision, 712);
 PIN(lbroute_decision, size, 0);
@@ -170,7 +178,7 @@ PIN(lbroute_stats, targets, 312);
 PIN(lbroute_stats, memory_bytes, 320);
 PIN(lbroute_stats, allocations, 328);
 
-SIZE(lbroute_target_stats, 336);
+SIZE(lbroute_target_stats, 360);
 PIN(lbroute_target_stats, size, 0);
 PIN(lbroute_target_stats, picks, 8);
 PIN(lbroute_target_stats, settled, 16);
@@ -187,6 +195,17 @@ PIN(lbroute_target_stats, load, 192);
 PIN(lbroute_target_stats, others, 200);
 PIN(lbroute_target_stats, gauges, 208);
 PIN(lbroute_target_stats, gauge_age_ns, 272);
+PIN(lbroute_target_stats, prefix_bytes, 336);
+PIN(lbroute_target_stats, prefix_blocks, 344);
+PIN(lbroute_target_stats, prefix_evicted, 352);
+
+SIZE(lbroute_client_share, 48);
+PIN(lbroute_client_share, size, 0);
+PIN(lbroute_client_share, client, 8);
+PIN(lbroute_client_share, blocks, 16);
+PIN(lbroute_client_share, share, 24);
+PIN(lbroute_client_share, evicted, 32);
+PIN(lbroute_client_share, idle_ns, 40);
 
 SIZE(lbroute_share, 56);
 PIN(lbroute_share, size, 0);

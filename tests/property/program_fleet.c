@@ -100,6 +100,21 @@ static int draw_parameter(struct program *program, lbroute_param_info *info)
     return strncmp(info->name, "health.bench", 12) != 0;
 }
 
+/* So that short prompts have blocks, and are evicted. */
+static void draw_small(const char *name, double part, double *value)
+{
+    if (strcmp(name, "cache_aware.budget") == 0)
+        *value = floor(part * 8000);
+    if (strcmp(name, "kv_aware.capacity") == 0)
+        *value = floor(part * 24);
+    if (strcmp(name, "kv_aware.clients") == 0)
+        *value = floor(1 + part * 4);
+    if (strcmp(name, "prefix.block_bytes") == 0)
+        *value = floor(1 + part * 8);
+    if (strcmp(name, "prefix.block_tokens") == 0)
+        *value = floor(1 + part * 3);
+}
+
 void program_set_parameter(struct program *program)
 {
     lbroute_param_info info;
@@ -112,8 +127,7 @@ void program_set_parameter(struct program *program)
     double value = part < 0.5
                        ? info.default_value
                        : info.minimum + (info.maximum - info.minimum) * part;
-    if (strcmp(info.name, "cache_aware.budget") == 0)
-        value = floor(part * 8000); /* so that prompts are evicted */
+    draw_small(info.name, part, &value);
     int outside = program_below(program, 4) == 0;
     if (outside)
         value = part < 0.5 ? info.minimum - 1 : info.maximum + 1;

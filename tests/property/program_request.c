@@ -25,6 +25,8 @@ static const struct strategy_rules known_rules[] = {
     {"cache_aware", 1u << LBROUTE_RULE_STICKY_SESSION |
                         1u << LBROUTE_RULE_CACHE_AWARE |
                         1u << LBROUTE_RULE_LEAST_WARMED},
+    {"kv_aware", 1u << LBROUTE_RULE_KV_AWARE | 1u << LBROUTE_RULE_WEIGHTED |
+                     1u << LBROUTE_RULE_LEAST_CONNECTIONS},
 };
 
 static uint32_t rules_of(const char *strategy)
@@ -48,6 +50,25 @@ static void draw_key(struct program *program, char *key, const void **bytes,
     *length = 1;
 }
 
+/* The same as up to 8 token ids, or block hashes, now and then. */
+static void draw_ids(struct program *program, struct program_request *request)
+{
+    uint32_t kind = program_below(program, 8);
+    uint32_t count = program_below(program, 9);
+    if (kind > 1)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        request->tokens[i] = program_below(program, 2);
+    for (uint32_t i = 0; i < count; i++)
+        request->blocks[i] = request->tokens[i];
+    request->api.tokens = request->tokens;
+    request->api.tokens_len = count;
+    request->api.blocks = request->blocks;
+    request->api.blocks_len = kind ? count : 0;
+    if (request->api.input_tokens == -1 && count > 0)
+        request->model.tokens = count;
+}
+
 /* Up to 32 bytes of two letters, so that beginnings are often the same. */
 static void draw_prompt(struct program *program,
                         struct program_request *request)
@@ -63,6 +84,7 @@ static void draw_prompt(struct program *program,
     request->api.prompt_len = length;
     if (request->model.tokens == -1 && length > 0)
         request->model.tokens = (length + 3) / 4; /* the router's estimate */
+    draw_ids(program, request);
 }
 
 static void draw_exclusions(struct program *program,
@@ -125,7 +147,30 @@ static uint32_t allowed_rules(struct program *program,
     return rules_of(lbroute_strategy_name(pool->strategy));
 }
 
-/* Only `cache_aware` compares prompts. */
+static size_t parameter(const struct program *program, lbroute_pool pool,
+                        const char *name)
+{
+    double value = 0;
+    CHECK_I(lbroute_pool_get(program->router, pool, name, &value), LBROUTE_OK);
+    return (size_t)value;
+}
+
+/* How long the prompt is, in what the pool compares. */
+static size_t length_of(const struct program *program, lbroute_pool pool,
+                        const lbroute_request *request, int blocks)
+{
+    if (request->blocks_len > 0)
+        return request->blocks_len;
+    if (request->tokens_len > 0)
+        return blocks ? request->tokens_len /
+                            parameter(program, pool, "prefix.block_tokens")
+                      : request->tokens_len;
+    return blocks ? request->prompt_len /
+                        parameter(program, pool, "prefix.block_bytes")
+                  : request->prompt_len;
+}
+
+/* Only `cache_aware` and `kv_aware` compare prompts. */
 static void check_prefix(struct program *program,
                          const struct program_request *request,
                          const struct model_target *target,
@@ -135,16 +180,21 @@ static void check_prefix(struct program *program,
     uint32_t rules = allowed_rules(program, target, view);
     if (rules == ~(uint32_t)0)
         return;
-    if (!((rules >> LBROUTE_RULE_CACHE_AWARE) & 1)) {
+    int kv = (rules >> LBROUTE_RULE_KV_AWARE) & 1;
+    if (!kv && !((rules >> LBROUTE_RULE_CACHE_AWARE) & 1)) {
         CHECK_I(decision->prefix_matched, -1);
         CHECK_I(decision->prefix_total, -1);
         return;
     }
-    CHECK_U(decision->prefix_total, request->api.prompt_len);
+    int blocks =
+        kv || parameter(program, target->pool, "cache_aware.mode") == 1;
+    CHECK_U(decision->prefix_total,
+            length_of(program, target->pool, &request->api, blocks));
     CHECK(decision->prefix_matched >= 0 &&
           decision->prefix_matched <= decision->prefix_total);
-    CHECK(decision->rule != LBROUTE_RULE_CACHE_AWARE ||
-          decision->prefix_matched > 0);
+    CHECK((decision->rule != LBROUTE_RULE_CACHE_AWARE &&
+           decision->rule != LBROUTE_RULE_KV_AWARE) ||
+          decision->prefix_matched > 0 || request->api.tokens_len > 0);
 }
 
 static void check_choice(struct program *program,

@@ -103,6 +103,8 @@ struct program_request {
     char client[2];
     char conversation[2];
     char prompt[32];
+    uint32_t tokens[8];
+    uint64_t blocks[8];
 };
 
 void program_draw_request(struct program *program,

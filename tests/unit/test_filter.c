@@ -66,11 +66,11 @@ static void fill(struct fleet *fleet, size_t index)
 static void begin(struct fleet *fleet, struct lbr_ask *ask,
                   struct lbr_pick *pick)
 {
-    static lbroute_request copy;
+    static struct lbr_request_space space;
 
     memset(pick, 0, sizeof *pick);
     assert_int_equal(
-        lbr_request_read(fleet->router, &fleet->request, &copy, ask), 0);
+        lbr_request_read(fleet->router, &fleet->request, &space, ask), 0);
     pick->router = fleet->router;
     pick->ask = ask;
     pick->now = fleet->now;

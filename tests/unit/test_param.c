@@ -24,6 +24,7 @@ static const struct {
 } documented[] = {
     {"cache_aware.threshold", 0.5},
     {"cache_aware.budget", 16777216},
+    {"cache_aware.mode", 0},
     {"consistent_hash.bounded", 0},
     {"consistent_hash.load_bound", 1.25},
     {"consistent_hash.weighted_points", 0},
@@ -31,7 +32,14 @@ static const struct {
     {"health.bench_time", 30},
     {"health.bench_max", 300},
     {"health.slow_start", 0},
+    {"kv_aware.capacity", 32768},
+    {"kv_aware.clients", 1024},
+    {"kv_aware.client_idle", 600},
+    {"kv_aware.fallback", 0},
     {"load.signal_ttl", 10},
+    {"prefix.block_bytes", 256},
+    {"prefix.block_tokens", 16},
+    {"prefix.common", 0.9},
     {"session.ttl", 300},
     {"shares.window", 60},
 };

@@ -37,8 +37,8 @@ static int tear_down(void **state)
 static int read_in(const struct fixture *fixture, const void *request,
                    struct lbr_ask *ask)
 {
-    lbroute_request copy;
-    int result = lbr_request_read(fixture->router, request, &copy, ask);
+    struct lbr_request_space space;
+    int result = lbr_request_read(fixture->router, request, &space, ask);
 
     /* The copy ends here; nothing below looks at it. */
     ask->request = NULL;

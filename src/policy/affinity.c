@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/affinity.h"
+
+#include "containers/bits.h"
+
+#include <math.h>
+
+/* The prompt as the group's trie compares it: as it was given, or hashed. */
+static struct lbr_affinity compared(const struct lbr_pick *pick)
+{
+    const struct lbr_ask *ask = pick->ask;
+    struct lbr_affinity affinity = {
+        ask->prompt.symbols, ask->prompt.length, ask->prompt.unit, 0, 0, 0};
+
+    if (pick->group->trie_kind != LBR_TRIE_BYTES &&
+        ask->prompt.unit != LBR_BLOCK) {
+        size_t block_bytes = pick->block_bytes;
+
+        affinity.symbols = lbr_hashed_blocks(&ask->hashed);
+        affinity.length = block_bytes ? ask->hashed.count * LBR_BLOCK : 0;
+        affinity.unit = (uint32_t)LBR_BLOCK;
+        affinity.total = block_bytes ? ask->prompt.length / block_bytes : 0;
+        return affinity;
+    }
+    affinity.total = affinity.length / affinity.unit;
+    return affinity;
+}
+
+struct lbr_affinity lbr_affinity_look(struct lbr_pick *pick)
+{
+    struct lbr_affinity affinity = compared(pick);
+
+    pick->match = lbr_trie_find(pick->group->trie, pick->ask->prefix_root,
+                                affinity.symbols, affinity.length);
+    affinity.common =
+        lbr_trie_common_head(pick->group->trie, pick->match, affinity.length,
+                             pick->scope.pool->params.common_head);
+    affinity.lowest = lbr_pick_lowest_load(pick);
+    return affinity;
+}
+
+/* The order knows the load of whoever is usable; of others, which are chosen
+ * among when benching is ignored, it is worked out. */
+double lbr_affinity_load(const struct lbr_pick *pick, uint32_t position)
+{
+    double load = lbr_load_order_load(&pick->group->order, position);
+
+    return load < (double)INFINITY ? load : lbr_score_load(pick, position);
+}
+
+int lbr_affinity_in_window(const struct lbr_pick *pick,
+                           const struct lbr_affinity *affinity,
+                           uint32_t position)
+{
+    return lbr_bits_has(pick->mask, position) &&
+           lbr_load_in_window(lbr_affinity_load(pick, position),
+                              affinity->lowest);
+}
+
+int lbr_affinity_less_busy(const struct lbr_pick *pick, uint32_t a, uint32_t b)
+{
+    double load_a = lbr_affinity_load(pick, a);
+    double load_b = lbr_affinity_load(pick, b);
+
+    if (load_a != load_b)
+        return load_a < load_b;
+    return lbr_load_order_tie(&pick->group->order, a, b);
+}
+
+static uint32_t best_holder(const struct lbr_pick *pick,
+                            const struct lbr_affinity *affinity,
+                            const struct lbr_trie_node *node)
+{
+    uint32_t best = LBR_BITS_NONE;
+    const struct lbr_link *link;
+
+    for (link = node->holders.next; link != &node->holders; link = link->next) {
+        const struct lbr_target *target = lbr_target_of(
+            LBR_OWNER(link, struct lbr_trie_hold, siblings)->owner);
+        uint32_t position = target->by_pool.position;
+
+        if (lbr_affinity_in_window(pick, affinity, position) &&
+            (best == LBR_BITS_NONE ||
+             lbr_affinity_less_busy(pick, position, best)))
+            best = position;
+    }
+    return best;
+}
+
+/* When nearly everybody holds a node, the least busy of all is quicker to find
+ * than the least busy holder, and is the same if it holds it. */
+uint32_t lbr_affinity_holder(const struct lbr_pick *pick,
+                             const struct lbr_affinity *affinity,
+                             const struct lbr_trie_node *node)
+{
+    if (!pick->filtered && node->holder_count > 8) {
+        uint32_t first = lbr_load_order_first(&pick->group->order);
+
+        if (lbr_trie_holds(pick->group->trie, node,
+                           &lbr_pick_target(pick, first)->prefixes.owner))
+            return first;
+    }
+    return best_holder(pick, affinity, node);
+}
+
+void lbr_affinity_note(const struct lbr_pick *pick,
+                       const struct lbr_affinity *affinity,
+                       struct lbr_choice *choice)
+{
+    const struct lbr_target *target = lbr_pick_target(pick, choice->position);
+    size_t held =
+        lbr_trie_held(pick->group->trie, pick->match, &target->prefixes.owner) /
+        affinity->unit;
+
+    choice->prefix_matched = (int64_t)held;
+    choice->prefix_total = (int64_t)affinity->total;
+    choice->score =
+        affinity->total ? (double)held / (double)affinity->total : (double)NAN;
+}
+
+void lbr_affinity_record(struct lbr_pick *pick, const struct lbr_choice *choice)
+{
+    struct lbr_target *target = lbr_pick_target(pick, choice->position);
+    const struct lbr_params *params = &pick->scope.pool->params;
+    const struct lbr_ask *ask = pick->ask;
+    struct lbr_affinity affinity = compared(pick);
+
+    if (pick->group->trie_kind != LBR_TRIE_SHARED)
+        lbr_trie_record(pick->group->trie, pick->match, ask->prefix_root,
+                        affinity.symbols, affinity.length,
+                        &target->prefixes.owner, params->cache_budget);
+    else if (affinity.length)
+        lbr_shared_record(pick->group->prefixes, pick->match, ask->prefix_root,
+                          affinity.symbols, affinity.length, &target->prefixes,
+                          ask->client_digest, pick->now, &params->kv);
+}
+
+double lbr_affinity_score(const struct lbr_pick *pick, uint32_t position)
+{
+    struct lbr_affinity affinity = compared(pick);
+    const struct lbr_target *target = lbr_pick_target(pick, position);
+    struct lbr_trie_match match =
+        lbr_trie_find(pick->group->trie, pick->ask->prefix_root,
+                      affinity.symbols, affinity.length);
+    size_t held =
+        lbr_trie_held(pick->group->trie, match, &target->prefixes.owner) /
+        affinity.unit;
+
+    return affinity.total ? (double)held / (double)affinity.total : (double)NAN;
+}
