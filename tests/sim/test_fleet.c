@@ -184,6 +184,32 @@ static void scrapes_do_not_count_twice(void **state)
         assert_int_equal(outcomes[i].target, without[i]);
 }
 
+/* The router reads the text of prompts: whoever has seen one gets it again,
+ * whatever the ids of its blocks. */
+static void the_router_is_given_the_text(void **state)
+{
+    enum { PROMPTS = 8, TURNS = 40 };
+    struct fixture *fixture = *state;
+    struct work_request request = {.follows = WORK_FOLLOWS_NONE,
+                                   .input_tokens = 64,
+                                   .output_tokens = 1,
+                                   .text_length = 256};
+    struct work_content content = {NULL, 0, NULL, 0};
+    const struct fleet_outcome *outcomes;
+    char text[256];
+
+    for (int i = 0; i < TURNS; i++) {
+        request.at_s = i;
+        memset(text, 'a' + i % PROMPTS, sizeof text);
+        request.text_at = workload_add_text(&fixture->work, text, sizeof text);
+        workload_add(&fixture->work, &request, &content);
+    }
+    fixture->options.host.strategy = "cache_aware";
+    outcomes = run(fixture, "3");
+    for (int i = PROMPTS; i < TURNS; i++)
+        assert_int_equal(outcomes[i].target, outcomes[i % PROMPTS].target);
+}
+
 /* Ten requests of growing length, one at a time: percentiles are nearest
  * rank. */
 static void measures(void **state)
@@ -263,6 +289,7 @@ int main(void)
         FLEET_TEST(full_targets_make_the_host_wait),
         FLEET_TEST(shares_follow_weights),
         FLEET_TEST(scrapes_do_not_count_twice),
+        FLEET_TEST(the_router_is_given_the_text),
         FLEET_TEST(measures),
         FLEET_TEST(the_pooled_cache_is_the_mark),
     };

@@ -15,6 +15,7 @@ static void set_defaults(struct options *options)
     *options = (struct options){0};
     options->duration_s = 600.0;
     options->trace.max_think_s = 60.0;
+    options->trace.think_s = 5.0;
     options->load = 1.0;
     options->fleet_text = "8";
     options->engine = engine_spec_at(0);
