@@ -16,7 +16,8 @@ import unittest
 PROGRAM = None
 
 RUN_KEYS = ["strategy", "seed", "targets", "load", "requests", "ttft_ms",
-            "tpot_ms", "hit_share", "goodput", "busiest_over_mean"]
+            "tpot_ms", "hit_share", "pooled_hit_share", "hits_of_pool",
+            "goodput", "busiest_over_mean", "busiest_work_over_mean"]
 
 
 def replay(*arguments):
