@@ -105,7 +105,7 @@ static void list_workloads(FILE *out)
 
     fputs("\nWorkloads (--workload), with requests per second\n", out);
     for (size_t i = 0; (generator = generator_at(i)) != NULL; i++)
-        fprintf(out, "  %-8s %4g  %s\n", generator->name,
+        fprintf(out, "  %-9s %4g  %s\n", generator->name,
                 generator->default_rate, generator->text);
 }
 

@@ -73,8 +73,8 @@ double report_pooled_hits(const struct replay_result *result)
     return result->pooled_hit_share;
 }
 
-/* What is found out of what could be. An LRU cache is not perfect: the parts
- * may come to a little more than the whole. */
+/* Above 1 where an LRU cache of all targets' size is no longer the best use of
+ * their memory. */
 double report_hits_of_pool(const struct replay_result *result)
 {
     return result->pooled_hit_share > 0.0
