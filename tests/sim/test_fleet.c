@@ -184,6 +184,32 @@ static void scrapes_do_not_count_twice(void **state)
         assert_int_equal(outcomes[i].target, without[i]);
 }
 
+/* The router reads the text of prompts: whoever has seen one gets it again,
+ * whatever the ids of its blocks. */
+static void the_router_is_given_the_text(void **state)
+{
+    enum { PROMPTS = 8, TURNS = 40 };
+    struct fixture *fixture = *state;
+    struct work_request request = {.follows = WORK_FOLLOWS_NONE,
+                                   .input_tokens = 64,
+                                   .output_tokens = 1,
+                                   .text_length = 256};
+    struct work_content content = {NULL, 0, NULL, 0};
+    const struct fleet_outcome *outcomes;
+    char text[256];
+
+    for (int i = 0; i < TURNS; i++) {
+        request.at_s = i;
+        memset(text, 'a' + i % PROMPTS, sizeof text);
+        request.text_at = workload_add_text(&fixture->work, text, sizeof text);
+        workload_add(&fixture->work, &request, &content);
+    }
+    fixture->options.host.strategy = "cache_aware";
+    outcomes = run(fixture, "3");
+    for (int i = PROMPTS; i < TURNS; i++)
+        assert_int_equal(outcomes[i].target, outcomes[i % PROMPTS].target);
+}
+
 /* Ten requests of growing length, one at a time: percentiles are nearest
  * rank. */
 static void measures(void **state)
@@ -251,6 +277,36 @@ static void the_pooled_cache_is_the_mark(void **state)
     measure_release(&result);
 }
 
+/* Two targets, the second with three times the weight of the first, without a
+ * hit: 100 tokens of input each; of output 5 for every fourth and 45 for the
+ * others. */
+static void busy_is_by_weight_and_kind_of_token(void **state)
+{
+    struct fixture *fixture = *state;
+    struct replay_result result = {.slo_ttft_ms = 1e9, .slo_tpot_ms = 1e9};
+    const struct fleet_outcome *outcomes;
+    uint32_t outputs[2] = {0, 0};
+    double work[2];
+
+    for (int i = 0; i < 8; i++)
+        add(fixture, 5.0 * i, WORK_FOLLOWS_NONE, 100, i % 4 == 0 ? 5 : 45);
+    outcomes = run(fixture, "8b-rtxpro6000,8b-rtxpro6000@3");
+    measure_run(&fixture->work, &fixture->fleet, &fixture->log, &result);
+    for (int i = 0; i < 8; i++)
+        outputs[outcomes[i].target] += i % 4 == 0 ? 5 : 45;
+    work[0] = 200.0 + outputs[0];
+    work[1] = (600.0 + outputs[1]) / 3.0;
+    assert_int_equal(result.targets[0].output_tokens, outputs[0]);
+    assert_int_equal(result.targets[1].output_tokens, outputs[1]);
+    assert_near(result.busiest_over_mean, 1.0, 1e-12);
+    assert_true(work[0] != work[1]);
+    assert_near(result.busiest_work_over_mean,
+                2.0 * (work[0] > work[1] ? work[0] : work[1]) /
+                    (work[0] + work[1]),
+                1e-12);
+    measure_release(&result);
+}
+
 #define FLEET_TEST(name)                                                       \
     cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
@@ -263,8 +319,10 @@ int main(void)
         FLEET_TEST(full_targets_make_the_host_wait),
         FLEET_TEST(shares_follow_weights),
         FLEET_TEST(scrapes_do_not_count_twice),
+        FLEET_TEST(the_router_is_given_the_text),
         FLEET_TEST(measures),
         FLEET_TEST(the_pooled_cache_is_the_mark),
+        FLEET_TEST(busy_is_by_weight_and_kind_of_token),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,18 +50,41 @@ static void ranks_are_drawn_by_zipf(void **state)
     }
 }
 
+/* A rate of 5 for 200 s. */
+static struct generator_options options_of(uint64_t seed)
+{
+    struct generator_options options = {.rate = 5.0,
+                                        .duration_s = 200.0,
+                                        .seed = seed,
+                                        .documents = 9,
+                                        .document_tokens = 10000};
+
+    return options;
+}
+
+static void generate(const char *name, uint64_t seed, struct workload *work)
+{
+    struct generator_options options = options_of(seed);
+
+    assert_non_null(generator_find(name));
+    generator_run(generator_find(name), &options, work);
+}
+
 /* Of every kind: all requests are sound, times in open loop do not go back,
  * and there are about as many as asked for. */
 static void workloads_are_sound(void **state)
 {
+    struct generator_options options = options_of(3);
     const struct generator *generator;
 
     (void)state;
+    options.rate = 10.0;
+    options.duration_s = 500.0;
     for (size_t i = 0; (generator = generator_at(i)) != NULL; i++) {
         struct workload work;
         double last = 0.0;
 
-        generator_run(generator, 10.0, 500.0, 3, &work);
+        generator_run(generator, &options, &work);
         assert_in_real_range((double)work.count, 3500.0, 6500.0);
         for (size_t k = 0; k < work.count; k++) {
             const struct work_request *request = &work.requests[k];
@@ -83,16 +106,14 @@ static void workloads_are_sound(void **state)
 
 static void equal_seeds_give_equal_workloads(void **state)
 {
-    const struct generator *chat = generator_find("chat");
     struct workload first;
     struct workload second;
     struct workload other;
 
     (void)state;
-    assert_non_null(chat);
-    generator_run(chat, 5.0, 200.0, 3, &first);
-    generator_run(chat, 5.0, 200.0, 3, &second);
-    generator_run(chat, 5.0, 200.0, 4, &other);
+    generate("chat", 3, &first);
+    generate("chat", 3, &second);
+    generate("chat", 4, &other);
     assert_int_equal(first.count, second.count);
     assert_memory_equal(first.requests, second.requests,
                         first.count * sizeof *first.requests);
@@ -111,7 +132,7 @@ static void histories_grow(void **state)
     size_t turns = 0;
 
     (void)state;
-    generator_run(generator_find("chat"), 5.0, 200.0, 3, &work);
+    generate("chat", 3, &work);
     for (size_t i = 0; i < work.count; i++) {
         const struct work_request *now = &work.requests[i];
         const struct work_request *before;
@@ -132,6 +153,42 @@ static void histories_grow(void **state)
     workload_release(&work);
 }
 
+/* How many leading ids the prompts of two requests have in common. */
+static uint32_t common_blocks(const struct workload *work, size_t left,
+                              size_t right)
+{
+    const uint32_t *a = work->ids + work->requests[left].first_id;
+    const uint32_t *b = work->ids + work->requests[right].first_id;
+    uint32_t count = 0;
+
+    while (count < work->requests[left].prompt_ids &&
+           count < work->requests[right].prompt_ids && a[count] == b[count])
+        count++;
+    return count;
+}
+
+/* One question at a time, about each of the nine in turn: 400 tokens of system
+ * prompt for all, 10,000 of document, then the question. */
+static void documents_take_turns(void **state)
+{
+    struct workload work;
+
+    (void)state;
+    generate("documents", 3, &work);
+    assert_int_equal(work.count, 1000);
+    assert_int_equal(work.requests[0].follows, WORK_FOLLOWS_NONE);
+    for (uint32_t i = 1; i < work.count; i++) {
+        assert_int_equal(work.requests[i].follows, i - 1);
+        assert_near(work.requests[i].at_s, 0.2, 1e-12);
+        assert_int_equal(work.requests[i].session, 0);
+        assert_true(work.requests[i].input_tokens > 10400);
+        assert_int_equal(common_blocks(&work, i - 1, i), 400 / 16);
+        if (i >= 9)
+            assert_int_equal(common_blocks(&work, i - 9, i), 10400 / 16);
+    }
+    workload_release(&work);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +197,7 @@ int main(void)
         cmocka_unit_test(workloads_are_sound),
         cmocka_unit_test(equal_seeds_give_equal_workloads),
         cmocka_unit_test(histories_grow),
+        cmocka_unit_test(documents_take_turns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

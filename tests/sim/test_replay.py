@@ -16,7 +16,8 @@ import unittest
 PROGRAM = None
 
 RUN_KEYS = ["strategy", "seed", "targets", "load", "requests", "ttft_ms",
-            "tpot_ms", "hit_share", "goodput", "busiest_over_mean"]
+            "tpot_ms", "hit_share", "pooled_hit_share", "hits_of_pool",
+            "goodput", "busiest_over_mean", "busiest_work_over_mean"]
 
 
 def replay(*arguments):
@@ -75,13 +76,55 @@ class Replay(unittest.TestCase):
         pinned, balanced = ({**run, "strategy": ""} for run in runs)
         self.assertEqual(pinned, balanced)
 
+    def test_affinity_reuses_what_turns_throw_away(self):
+        """Nine documents on two targets with room for five each: in turn,
+        only the 400 tokens that all share are found again; once each document
+        has its target, all but the first nine of 90 prompts but for their
+        questions are."""
+        runs, _, _ = self.runs("--workload", "documents", "--targets", "2",
+                               "--cache-tokens", "55000",
+                               "--strategy", "weighted,cache_aware")
+        weighted, affine = runs
+        self.assertEqual(weighted["requests"], 90)
+        self.assertLess(weighted["hit_share"], 0.05)
+        self.assertGreater(affine["hit_share"], 0.85)
+        self.assertLess(affine["hit_share"], 0.9)
+        for run in runs:
+            self.assertAlmostEqual(run["hits_of_pool"], run["hit_share"] /
+                                   run["pooled_hit_share"], 4)
+        self.assertAlmostEqual(affine["hits_of_pool"], 1, 2)
+        self.assertEqual(affine["options"]["documents"], "9")
+
+    def test_a_text_trace_is_found_again(self):
+        """Four sessions whose prompts go on from their answers, on two
+        targets. With every session in one place the full blocks of prompt and
+        answer before are found again, but for the answer's last token."""
+        lines = []
+        for session in "abcd":
+            prompt = session * 1000
+            for turn in range(3):
+                answer = f"{turn}" * 128
+                lines.append(json.dumps({"session_id": session,
+                                         "input": prompt, "output": answer}))
+                prompt += answer + "more!!!!"
+        runs, _, _ = self.runs("--trace", self.trace("\n".join(lines)),
+                               "--targets", "2", "--think", "1",
+                               "--strategy", "sticky_session,cache_aware")
+        found = sum(64 * ((known - 4) // 64) for known in (1128, 1264))
+        share = found / (1000 + 1136 + 1272)
+        for run in runs:
+            self.assertEqual(run["requests"], 12)
+            self.assertAlmostEqual(run["hit_share"], share, 3)
+            self.assertEqual(run["options"]["think"], "1")
+
     def test_help_names_every_option(self):
         done = replay("--help")
         self.assertEqual(done.returncode, 0)
         for option in ("trace", "workload", "targets", "engine",
                        "cache-tokens", "load", "strategy", "seed", "scrape",
                        "slo-ttft", "slo-tpot", "json", "html", "skip-bad",
-                       "param", "limit", "list"):
+                       "param", "limit", "list", "think", "documents",
+                       "document-tokens"):
             self.assertRegex(done.stdout, rf"\n  --{option}[ \n]")
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
 
@@ -147,6 +190,12 @@ class Replay(unittest.TestCase):
                                 "load.signal_ttl")
         self.assert_usage_error(["--param", "load.signal_ttl"], "NAME=VALUE")
         self.assert_usage_error(["--param", "load.signal_ttl=-1"], "-1")
+        self.assert_usage_error(["--documents", "5"], "--documents",
+                                "--workload documents")
+        self.assert_usage_error(["--workload", "chat", "--document-tokens",
+                                 "5"], "--document-tokens")
+        self.assert_usage_error(["--workload", "documents", "--documents",
+                                 "0"], "--documents")
         self.assert_usage_error(["--nosuch"], "nosuch")
         self.assert_usage_error(["trace.jsonl"], "trace.jsonl", "--trace")
         self.assert_usage_error(["--trace", "x", "--workload", "chat"],

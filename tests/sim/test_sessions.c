@@ -113,8 +113,9 @@ static void errors_have_a_place(void **state)
         file,
         "{\"timestamp\":0,\"input_length\":9,\"output_length\":9}\n" SESSION(
             "a")));
-    trace_file_assert_error(file, ":2:1: this line is of another kind (request "
-                                  "or session) than those before");
+    trace_file_assert_error(file,
+                            ":2:1: this line is of another kind (request, "
+                            "session or text) than those before");
 }
 
 static void a_bad_session_is_skipped_whole(void **state)

@@ -58,6 +58,7 @@ static const struct replay_target_result targets[] = {
      .hit_share = 0.25,
      .busy_share = 0.5,
      .work_tokens = 1200,
+     .output_tokens = 90,
      .dispatched = {2, 1}},
     {.name = "<b>\"&'gpu",
      .engine = "8b-a100",
@@ -94,6 +95,7 @@ static struct replay_result made_up(const char *strategy, double ttft)
         .pooled_hit_share = 0.5,
         .goodput = 0.75,
         .busiest_over_mean = 1.25,
+        .busiest_work_over_mean = 1.125,
         .duration_s = 120,
         .bucket_s = 2,
         .target_count = 2,
@@ -127,8 +129,10 @@ static void json_is_exact(void **state)
         "\"p99\":22.0},"
         "\"total_ms\":{\"mean\":2000.0,\"p50\":1900.0,\"p90\":3000.0,"
         "\"p99\":4000.0},"
-        "\"hit_share\":0.333333,\"pooled_hit_share\":0.5,\"goodput\":0.75,"
-        "\"busiest_over_mean\":1.25,\"rejected\":1,\"waited\":2,"
+        "\"hit_share\":0.333333,\"pooled_hit_share\":0.5,"
+        "\"hits_of_pool\":0.666667,\"goodput\":0.75,"
+        "\"busiest_over_mean\":1.25,\"busiest_work_over_mean\":1.125,"
+        "\"rejected\":1,\"waited\":2,"
         "\"skipped\":0,\"duration_s\":120.0,\"bucket_s\":2.0,"
         "\"trace\":\"a<b>.jsonl\",\"engine\":\"8b-a100\",\"fleet\":\"2\","
         "\"slo_ttft_ms\":2000.0,\"slo_tpot_ms\":25.0,"
@@ -137,11 +141,12 @@ static void json_is_exact(void **state)
         "{\"name\":\"gpu-0\",\"engine\":\"8b-a100\",\"weight\":1.0,"
         "\"limit\":32,\"cache_tokens\":500000,\"requests\":3,"
         "\"preemptions\":1,\"hit_share\":0.25,\"busy_share\":0.5,"
-        "\"work_tokens\":1200,\"dispatched\":[2,1" ZEROS_58 "]},"
+        "\"work_tokens\":1200,\"output_tokens\":90,\"dispatched\":[2,1" ZEROS_58
+        "]},"
         "{\"name\":\"<b>\\\"&'gpu\",\"engine\":\"8b-a100\",\"weight\":0.5,"
         "\"limit\":0,\"cache_tokens\":0,\"requests\":1,\"preemptions\":0,"
         "\"hit_share\":null,\"busy_share\":0.0,\"work_tokens\":0,"
-        "\"dispatched\":[1,0" ZEROS_58 "]}]}\n"
+        "\"output_tokens\":0,\"dispatched\":[1,0" ZEROS_58 "]}]}\n"
         "]}\n");
     free(text);
 }
@@ -221,13 +226,13 @@ static void table_is_aligned(void **state)
     (void)state;
     assert_string_equal(
         text, "                   first token                         per token"
-              "   cache  inside  busiest\n"
+              "  cache            inside  busiest / mean\n"
               "strategy              mean      p50      p90      p99       mean"
-              "    hits     SLO   / mean  rejected\n"
+              "    hits  of pool     SLO  input     work  rejected\n"
               "weighted           1.50 s    750 ms  3.00 s   6.00 s     20.1 ms"
-              "  33.3 %  75.0 %     1.25         1\n"
+              "  33.3 %   66.7 %  75.0 %   1.25     1.12         1\n"
               "least_connections  90.0 ms  45.0 ms   180 ms   360 ms    20.1 ms"
-              "  33.3 %  75.0 %     1.25         1\n");
+              "  33.3 %   66.7 %  75.0 %   1.25     1.12         1\n");
     free(text);
 }
 
@@ -367,6 +372,7 @@ static void page_without_numbers(void **state)
     result.pooled_hit_share = (double)NAN;
     result.goodput = (double)NAN;
     result.busiest_over_mean = (double)NAN;
+    result.busiest_work_over_mean = (double)NAN;
     result.duration_s = 0;
     result.target_count = 0;
     text = output_of(write_html, &result, 1);

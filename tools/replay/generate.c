@@ -39,8 +39,7 @@ struct generation {
     struct workload *workload;
     struct block_ids ids;
     struct draw draw;
-    double rate;
-    double duration_s;
+    const struct generator_options *options;
     uint64_t own_parts; /* Parts so far that occur once. */
     struct prompt prompt;
 };
@@ -156,11 +155,11 @@ static void generate_chat(struct generation *g)
                                                .answer_sigma = 0.7,
                                                .think_s = 20.0,
                                                .think_sigma = 0.8};
-    double gap = shape.turns / g->rate;
+    double gap = shape.turns / g->options->rate;
     uint64_t session = 0;
 
-    for (double at = draw_exponential(&g->draw, gap); at < g->duration_s;
-         at += draw_exponential(&g->draw, gap)) {
+    for (double at = draw_exponential(&g->draw, gap);
+         at < g->options->duration_s; at += draw_exponential(&g->draw, gap)) {
         prompt_clear(g);
         append_shared(g, 0, 600);
         if (draw_uniform(&g->draw) < 0.3)
@@ -175,10 +174,10 @@ static void generate_chat(struct generation *g)
 static void generate_shared(struct generation *g)
 {
     enum { APPLICATIONS = 200 };
-    double gap = 1.0 / g->rate;
+    double gap = 1.0 / g->options->rate;
 
-    for (double at = draw_exponential(&g->draw, gap); at < g->duration_s;
-         at += draw_exponential(&g->draw, gap)) {
+    for (double at = draw_exponential(&g->draw, gap);
+         at < g->options->duration_s; at += draw_exponential(&g->draw, gap)) {
         uint32_t application = draw_zipf(&g->draw, APPLICATIONS);
 
         prompt_clear(g);
@@ -200,11 +199,11 @@ static void generate_agents(struct generation *g)
                                                .think_s = 4.0,
                                                .think_sigma = 0.8};
     enum { KINDS = 4, TOOL_TOKENS = 12000 };
-    double gap = shape.turns / g->rate;
+    double gap = shape.turns / g->options->rate;
     uint64_t session = 0;
 
-    for (double at = draw_exponential(&g->draw, gap); at < g->duration_s;
-         at += draw_exponential(&g->draw, gap)) {
+    for (double at = draw_exponential(&g->draw, gap);
+         at < g->options->duration_s; at += draw_exponential(&g->draw, gap)) {
         prompt_clear(g);
         append_shared(g, draw_below(&g->draw, KINDS), TOOL_TOKENS);
         run_session(g, at, session++, &shape);
@@ -216,10 +215,10 @@ static void generate_agents(struct generation *g)
 static void generate_rag(struct generation *g)
 {
     enum { PASSAGES = 2000, PER_PROMPT = 4 };
-    double gap = 1.0 / g->rate;
+    double gap = 1.0 / g->options->rate;
 
-    for (double at = draw_exponential(&g->draw, gap); at < g->duration_s;
-         at += draw_exponential(&g->draw, gap)) {
+    for (double at = draw_exponential(&g->draw, gap);
+         at < g->options->duration_s; at += draw_exponential(&g->draw, gap)) {
         prompt_clear(g);
         append_shared(g, PASSAGES, 400);
         for (int i = 0; i < PER_PROMPT; i++) {
@@ -238,14 +237,15 @@ static void generate_bursts(struct generation *g)
 {
     static const double burst_requests = 40.0;
     static const double burst_speed = 5.0;
-    double gap = 1.0 / (g->rate * burst_speed);
-    double pause = burst_requests / g->rate * (1.0 - 1.0 / burst_speed);
+    double gap = 1.0 / (g->options->rate * burst_speed);
+    double pause =
+        burst_requests / g->options->rate * (1.0 - 1.0 / burst_speed);
 
-    for (double at = 0.0; at < g->duration_s;
+    for (double at = 0.0; at < g->options->duration_s;
          at += draw_exponential(&g->draw, pause)) {
         uint32_t left = draw_geometric(&g->draw, burst_requests);
 
-        for (; left > 0 && at < g->duration_s; left--) {
+        for (; left > 0 && at < g->options->duration_s; left--) {
             prompt_clear(g);
             append_own(g, draw_tokens(g, 1500.0, 1.0));
             ask_once(g, at, draw_tokens(g, 120.0, 1.0));
@@ -254,20 +254,43 @@ static void generate_bursts(struct generation *g)
     }
 }
 
+/* Long documents asked about in rotation, by one client that waits for each
+ * answer and then as long as the rate says. Without affinity an odd number of
+ * documents comes to each of two targets in turn. */
+static void generate_documents(struct generation *g)
+{
+    const struct generator_options *options = g->options;
+    struct work_request request = {.follows = WORK_FOLLOWS_NONE};
+    double questions = fmax(round(options->rate * options->duration_s), 1.0);
+
+    for (uint64_t i = 0; (double)i < questions; i++) {
+        prompt_clear(g);
+        append_shared(g, options->documents, 400);
+        append_shared(g, i % options->documents, options->document_tokens);
+        append_own(g, draw_tokens(g, 60.0, 0.6));
+        request.follows = ask(g, request, draw_tokens(g, 200.0, 0.6));
+        request.at_s = 1.0 / options->rate;
+    }
+}
+
 typedef void (*generate_function)(struct generation *g);
 
 static const struct generator generators[] = {
-    {"chat", "people talking: histories that grow, closed loop", 20.0},
-    {"shared", "200 applications with long system prompts, open loop", 24.0},
-    {"agents", "coding agents: many steps on long prompts, closed loop", 6.0},
-    {"rag", "questions with retrieved passages, open loop", 20.0},
-    {"bursts", "unrelated prompts in bursts, open loop", 12.0},
+    {"chat", "people talking: histories that grow, closed loop", 20.0, false},
+    {"shared", "200 applications with long system prompts, open loop", 24.0,
+     false},
+    {"agents", "coding agents: many steps on long prompts, closed loop", 6.0,
+     false},
+    {"rag", "questions with retrieved passages, open loop", 20.0, false},
+    {"bursts", "unrelated prompts in bursts, open loop", 12.0, false},
+    {"documents", "long documents in rotation, one question at a time", 0.15,
+     true},
 };
 
 /* In the order of `generators`. */
 static const generate_function functions[] = {
     generate_chat, generate_shared, generate_agents,
-    generate_rag,  generate_bursts,
+    generate_rag,  generate_bursts, generate_documents,
 };
 
 const struct generator *generator_at(size_t index)
@@ -286,14 +309,16 @@ const struct generator *generator_find(const char *name)
     return NULL;
 }
 
-void generator_run(const struct generator *generator, double rate,
-                   double duration_s, uint64_t seed, struct workload *workload)
+void generator_run(const struct generator *generator,
+                   const struct generator_options *options,
+                   struct workload *workload)
 {
     size_t index = (size_t)(generator - generators);
-    struct generation g = {.workload = workload,
-                           .draw = draw_start(seed, FIRST_STREAM + index),
-                           .rate = rate,
-                           .duration_s = duration_s};
+    struct generation g = {
+        .workload = workload,
+        .draw = draw_start(options->seed, FIRST_STREAM + index),
+        .options = options,
+    };
 
     workload_init(workload, BLOCK_TOKENS);
     block_ids_init(&g.ids, workload);

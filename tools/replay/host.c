@@ -98,9 +98,26 @@ void host_destroy(struct host *host)
     free(host);
 }
 
-/* The content of a prompt stands for its text: equal heads are equal bytes. It
- * is also what tells requests apart where no session is known; of a very short
- * one that is its number. */
+/* The prompt is the text where the trace has it. Else its content stands for
+ * it: equal heads are equal bytes. Either is also what tells requests apart
+ * where no session is known; of a very short one that is its number. */
+static void describe_prompt(const struct workload *workload,
+                            const uint32_t *number, lbroute_request *request)
+{
+    const struct work_request *from = &workload->requests[*number];
+
+    if (from->text_length > 0) {
+        request->prompt = workload->text + from->text_at;
+        request->prompt_len = from->text_length;
+    } else if (from->prompt_ids > 0) {
+        request->prompt = workload->ids + from->first_id;
+        request->prompt_len = from->prompt_ids * sizeof *workload->ids;
+    } else {
+        request->conversation = number;
+        request->conversation_len = sizeof *number;
+    }
+}
+
 static void describe(const struct host *host, const struct workload *workload,
                      const uint32_t *number, lbroute_request *request)
 {
@@ -113,15 +130,7 @@ static void describe(const struct host *host, const struct workload *workload,
         request->session = &from->session;
         request->session_len = sizeof from->session;
     }
-    if (from->prompt_ids > 0) {
-        request->conversation = workload->ids + from->first_id;
-        request->conversation_len = from->prompt_ids * sizeof *workload->ids;
-        request->prompt = request->conversation;
-        request->prompt_len = request->conversation_len;
-    } else {
-        request->conversation = number;
-        request->conversation_len = sizeof *number;
-    }
+    describe_prompt(workload, number, request);
 }
 
 enum host_answer host_pick(struct host *host, const struct workload *workload,

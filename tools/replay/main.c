@@ -94,14 +94,20 @@ static bool load_workload(const struct options *options, uint64_t seed,
                           uint64_t *skipped)
 {
     struct trace_options trace = options->trace;
+    struct generator_options traffic = {
+        .rate = options->rate,
+        .duration_s = options->duration_s,
+        .seed = seed,
+        .documents = (uint32_t)options->documents,
+        .document_tokens = (uint32_t)options->document_tokens,
+    };
     struct trace_report report = {0};
     bool good = true;
 
     trace.block_tokens = (uint32_t)options->block_tokens;
     trace.seed = seed;
     if (options->trace_path == NULL)
-        generator_run(options->generator, options->rate, options->duration_s,
-                      seed, workload);
+        generator_run(options->generator, &traffic, workload);
     else
         good = trace_read(options->trace_path, &trace, workload, &report);
     if (first)

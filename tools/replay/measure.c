@@ -180,6 +180,7 @@ static void measure_targets(const struct workload *workload,
             continue;
         target = &targets[outcome->target];
         target->requests++;
+        target->output_tokens += workload->requests[i].output_tokens;
         target->dispatched[bucket_of(result, outcome->dispatched)]++;
         hits[outcome->target] += outcome->hit_tokens;
         inputs[outcome->target] += workload->requests[i].input_tokens;
@@ -200,20 +201,24 @@ static void measure_targets(const struct workload *workload,
     free(inputs);
 }
 
-/* Work relative to weight: the largest over the mean. */
-static double busiest_over_mean(const struct fleet_spec *fleet,
-                                const struct fleet_log *log)
+/* Input that a target computed, and what it put out if `answers` count too,
+ * relative to weight: the largest over the mean. */
+static double busiest_over_mean(const struct replay_result *result,
+                                bool answers)
 {
     double largest = 0.0;
     double sum = 0.0;
     size_t count = 0;
 
-    for (size_t i = 0; i < fleet->count; i++) {
-        double work = (double)log->targets[i].work_tokens;
+    for (size_t i = 0; i < result->target_count; i++) {
+        const struct replay_target_result *target = &result->targets[i];
+        double work = (double)target->work_tokens;
 
-        if (fleet->targets[i].weight <= 0.0)
+        if (target->weight <= 0.0)
             continue;
-        work /= fleet->targets[i].weight;
+        if (answers)
+            work += (double)target->output_tokens;
+        work /= target->weight;
         largest = fmax(largest, work);
         sum += work;
         count++;
@@ -280,7 +285,8 @@ void measure_run(const struct workload *workload,
     measure_counts(workload, log, result);
     measure_latency(workload, log, result);
     measure_targets(workload, fleet, log, result);
-    result->busiest_over_mean = busiest_over_mean(fleet, log);
+    result->busiest_over_mean = busiest_over_mean(result, false);
+    result->busiest_work_over_mean = busiest_over_mean(result, true);
     result->pooled_hit_share = pooled_hit_share(workload, log);
 }
 

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a workload that is about documents. Nine: two targets with a cache for
+ * five each hold them all, if each is asked for its own only. */
+enum { DEFAULT_DOCUMENTS = 9, DEFAULT_DOCUMENT_TOKENS = 10000 };
+
 /* getopt_long() returns this plus the row; above every character. */
 enum { FIRST_CODE = 256 };
 
@@ -15,6 +19,7 @@ static void set_defaults(struct options *options)
     *options = (struct options){0};
     options->duration_s = 600.0;
     options->trace.max_think_s = 60.0;
+    options->trace.think_s = 5.0;
     options->load = 1.0;
     options->fleet_text = "8";
     options->engine = engine_spec_at(0);
@@ -94,8 +99,26 @@ static bool read_words(int argc, char **argv, struct options *options)
     return good;
 }
 
+static bool check_documents(struct options *options)
+{
+    if (options->generator != NULL && options->generator->documents) {
+        if (options->documents == 0)
+            options->documents = DEFAULT_DOCUMENTS;
+        if (options->document_tokens == 0)
+            options->document_tokens = DEFAULT_DOCUMENT_TOKENS;
+        return true;
+    }
+    if (options->documents > 0)
+        return complain("documents", "needs --workload documents");
+    if (options->document_tokens > 0)
+        return complain("document-tokens", "needs --workload documents");
+    return true;
+}
+
 static bool check_traffic(struct options *options)
 {
+    if (!check_documents(options))
+        return false;
     if (options->trace_path != NULL) {
         if (options->generator != NULL)
             return complain("workload", "cannot be combined with --trace");

@@ -20,7 +20,9 @@ struct options {
     const struct generator *generator;
     double rate;                /**< Of the generator, requests/s. */
     double duration_s;          /**< Of the generator. */
-    struct trace_options trace; /**< Two switches and the think time. */
+    uint64_t documents;         /**< Of the generator; 0: it has none. */
+    uint64_t document_tokens;   /**< Likewise. */
+    struct trace_options trace; /**< Two switches and think times. */
     uint64_t block_tokens;      /**< Tokens an id of a trace; 0: infer. */
     double load;
     uint64_t limit_requests; /**< 0: all. */

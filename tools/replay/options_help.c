@@ -24,10 +24,14 @@ static const char explanation[] =
     "  first token  from arrival at the router to the first token\n"
     "  per token    mean time of each further token of an answer\n"
     "  cache hits   input tokens found in the targets' prefix caches\n"
+    "  of pool      these hits out of those of one perfect cache as large as "
+    "all\n"
+    "               targets' together\n"
     "  inside SLO   requests within both --slo-ttft and --slo-tpot\n"
-    "  busiest      prompt tokens that the busiest target computed, relative "
-    "to\n"
-    "               its weight, over the mean; 1 is even\n"
+    "  busiest      input tokens that the busiest target computed, relative to "
+    "its\n"
+    "               weight, over the mean; 1 is even. Work: output tokens "
+    "too\n"
     "  rejected     refused by the router, or too long for the target's cache\n"
     "\n"
     "Examples\n"
@@ -101,7 +105,7 @@ static void list_workloads(FILE *out)
 
     fputs("\nWorkloads (--workload), with requests per second\n", out);
     for (size_t i = 0; (generator = generator_at(i)) != NULL; i++)
-        fprintf(out, "  %-8s %4g  %s\n", generator->name,
+        fprintf(out, "  %-9s %4g  %s\n", generator->name,
                 generator->default_rate, generator->text);
 }
 

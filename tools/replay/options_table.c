@@ -240,8 +240,10 @@ const struct option_row option_rows[] = {
      .argument = "FILE",
      .text = "Replay a trace: request JSON lines (timestamp in ms,\n"
              "input_length, output_length, hash_ids, session_id),\n"
-             "coding-agent sessions (closed loop) or Azure's CSV;\n"
-             "plain, gzip or xz. Told by content, not by name.",
+             "the same with the text (input, output; closed loop\n"
+             "without timestamp), coding-agent sessions (closed\n"
+             "loop) or Azure's CSV; plain, gzip or xz. Told by\n"
+             "content, not by name.",
      .kind = OPTION_SPECIAL,
      .scope = OPTION_OF_TRACE,
      .read = read_trace,
@@ -249,7 +251,8 @@ const struct option_row option_rows[] = {
     {.name = "workload",
      .argument = "NAME",
      .text = "Generate traffic instead: chat (the default), shared,\n"
-             "agents, rag or bursts; --list explains them.",
+             "agents, rag, bursts or documents; --list explains\n"
+             "them.",
      .kind = OPTION_SPECIAL,
      .scope = OPTION_OF_WORKLOAD,
      .read = read_workload,
@@ -270,6 +273,23 @@ const struct option_row option_rows[] = {
      .kind = OPTION_REAL,
      .scope = OPTION_OF_WORKLOAD,
      .offset = offsetof(struct options, duration_s),
+     .minimum = 1.0,
+     .maximum = 1e6},
+    {.name = "documents",
+     .argument = "N",
+     .text = "Documents of --workload documents, asked about in\n"
+             "rotation. Default: 9.",
+     .kind = OPTION_WHOLE,
+     .scope = OPTION_OF_WORKLOAD,
+     .offset = offsetof(struct options, documents),
+     .minimum = 1.0,
+     .maximum = 1000.0},
+    {.name = "document-tokens",
+     .argument = "N",
+     .text = "Tokens of each of these documents. Default: 10000.",
+     .kind = OPTION_WHOLE,
+     .scope = OPTION_OF_WORKLOAD,
+     .offset = offsetof(struct options, document_tokens),
      .minimum = 1.0,
      .maximum = 1e6},
     {.name = "load",
@@ -296,6 +316,16 @@ const struct option_row option_rows[] = {
      .kind = OPTION_REAL,
      .scope = OPTION_OF_TRACE,
      .offset = offsetof(struct options, trace.max_think_s),
+     .minimum = 0.0,
+     .maximum = WORK_MAX_SECONDS},
+    {.name = "think",
+     .argument = "SECONDS",
+     .text = "Pause between an answer and the next request of its\n"
+             "session in a text trace without timestamps.\n"
+             "Default: 5.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_OF_TRACE,
+     .offset = offsetof(struct options, trace.think_s),
      .minimum = 0.0,
      .maximum = WORK_MAX_SECONDS},
     {.name = "block-tokens",

@@ -37,16 +37,18 @@ struct replay_option {
 
 /** What one target did. */
 struct replay_target_result {
-    const char *name;      /**< As the router knows it. */
-    const char *engine;    /**< Engine by name. */
-    double weight;         /**< Configured weight. */
-    uint32_t limit;        /**< Max concurrency; 0: none. */
-    uint64_t cache_tokens; /**< Tokens its KV cache holds. */
-    uint64_t requests;     /**< Dispatched to it. */
-    uint64_t preemptions;  /**< Requests put back for lack of cache blocks. */
-    double hit_share;      /**< Cached tokens / input tokens. */
-    double busy_share;     /**< Part of the run in which it computed. */
-    uint64_t work_tokens;  /**< Input tokens it had to compute. */
+    const char *name;       /**< As the router knows it. */
+    const char *engine;     /**< Engine by name. */
+    double weight;          /**< Configured weight. */
+    uint32_t limit;         /**< Max concurrency; 0: none. */
+    uint64_t cache_tokens;  /**< Tokens its KV cache holds. */
+    uint64_t requests;      /**< Dispatched to it. */
+    uint64_t preemptions;   /**< Requests put back for lack of cache blocks. */
+    double hit_share;       /**< Cached tokens / input tokens. */
+    double busy_share;      /**< Part of the run in which it computed. */
+    uint64_t work_tokens;   /**< Input tokens it had to compute, those of a
+                             * preempted request again. */
+    uint64_t output_tokens; /**< Of the answers it gave. */
     /** Requests dispatched to it in each bucket of `bucket_s` seconds. */
     uint32_t dispatched[REPLAY_BUCKETS];
 };
@@ -81,6 +83,8 @@ struct replay_result {
     double goodput; /**< Share of all requests inside both SLOs. */
     /** Largest work_tokens / weight over their mean; 1 is even. */
     double busiest_over_mean;
+    /** The same of work_tokens + output_tokens. */
+    double busiest_work_over_mean;
     double duration_s; /**< Virtual time to the last token. */
     double bucket_s;   /**< duration_s / REPLAY_BUCKETS. */
 

@@ -118,6 +118,7 @@ static void write_target(FILE *out, const struct replay_target_result *target)
     write_count(out, (double)target->requests);
     write_share(out, target->hit_share);
     write_count(out, (double)target->work_tokens);
+    write_count(out, (double)target->output_tokens);
     write_share(out, target->busy_share);
     write_count(out, (double)target->preemptions);
     fputs("</tr>\n", out);
@@ -135,6 +136,7 @@ static void write_run_targets(FILE *out, const struct replay_result *run)
           "<th scope=\"col\">cache, tokens</th>"
           "<th scope=\"col\">requests</th><th scope=\"col\">hits</th>"
           "<th scope=\"col\">computed input, tokens</th>"
+          "<th scope=\"col\">output, tokens</th>"
           "<th scope=\"col\">busy</th><th scope=\"col\">preemptions</th></tr>"
           "</thead>\n<tbody>\n",
           out);

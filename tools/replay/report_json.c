@@ -4,7 +4,7 @@
  * fixed order and numbers are rounded to what they mean, so that the same
  * results give the same bytes.
  */
-#include "report.h"
+#include "report_measures.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -124,6 +124,7 @@ static json_t *target_object(const struct replay_target_result *target)
     put(&object, "hit_share", number(target->hit_share, MICRO));
     put(&object, "busy_share", number(target->busy_share, MICRO));
     put(&object, "work_tokens", count_of(target->work_tokens));
+    put(&object, "output_tokens", count_of(target->output_tokens));
     put(&object, "dispatched", dispatched(target));
     return end(&object);
 }
@@ -160,8 +161,11 @@ static void put_measures(struct object *object,
     put(object, "total_ms", quantiles(&result->total_ms));
     put(object, "hit_share", number(result->hit_share, MICRO));
     put(object, "pooled_hit_share", number(result->pooled_hit_share, MICRO));
+    put(object, "hits_of_pool", number(report_hits_of_pool(result), MICRO));
     put(object, "goodput", number(result->goodput, MICRO));
     put(object, "busiest_over_mean", number(result->busiest_over_mean, MICRO));
+    put(object, "busiest_work_over_mean",
+        number(result->busiest_work_over_mean, MICRO));
     put(object, "rejected", count_of(result->rejected));
     put(object, "waited", count_of(result->waited));
     put(object, "skipped", count_of(result->skipped));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report_measures.h"
 
+#include <math.h>
+
 double report_ttft_mean(const struct replay_result *result)
 {
     return result->ttft_ms.mean;
@@ -71,6 +73,15 @@ double report_pooled_hits(const struct replay_result *result)
     return result->pooled_hit_share;
 }
 
+/* Above 1 where an LRU cache of all targets' size is no longer the best use of
+ * their memory. */
+double report_hits_of_pool(const struct replay_result *result)
+{
+    return result->pooled_hit_share > 0.0
+               ? result->hit_share / result->pooled_hit_share
+               : (double)NAN;
+}
+
 double report_goodput(const struct replay_result *result)
 {
     return result->goodput;
@@ -79,6 +90,11 @@ double report_goodput(const struct replay_result *result)
 double report_busiest(const struct replay_result *result)
 {
     return result->busiest_over_mean;
+}
+
+double report_busiest_work(const struct replay_result *result)
+{
+    return result->busiest_work_over_mean;
 }
 
 double report_waited(const struct replay_result *result)

@@ -22,8 +22,10 @@ report_getter report_total_p90;
 report_getter report_total_p99;
 report_getter report_hits;
 report_getter report_pooled_hits;
+report_getter report_hits_of_pool;
 report_getter report_goodput;
 report_getter report_busiest;
+report_getter report_busiest_work;
 report_getter report_waited;
 report_getter report_rejected;
 

@@ -11,7 +11,13 @@
 /* Separates the draw of session starts from other uses of the seed. */
 enum { STARTS_STREAM = 1 };
 
-enum format { FORMAT_UNKNOWN, FORMAT_REQUESTS, FORMAT_SESSIONS, FORMAT_AZURE };
+enum format {
+    FORMAT_UNKNOWN,
+    FORMAT_REQUESTS,
+    FORMAT_SESSIONS,
+    FORMAT_TEXTS,
+    FORMAT_AZURE
+};
 
 struct reading {
     const char *path;
@@ -22,6 +28,7 @@ struct reading {
     enum format format;
     struct trace_requests requests;
     struct trace_sessions sessions;
+    struct trace_texts texts;
 };
 
 static bool is_blank(const struct line_reader *lines)
@@ -36,8 +43,8 @@ static bool json_format(struct reading *reading, struct trace_line *line,
         reading->format = format;
     if (reading->format != format)
         return trace_line_fail(line, 1,
-                               "this line is of another kind (request or "
-                               "session) than those before");
+                               "this line is of another kind (request, "
+                               "session or text) than those before");
     return true;
 }
 
@@ -50,6 +57,9 @@ static bool parse_object(struct reading *reading, struct trace_line *line,
         json_object_get(json, "models") != NULL)
         return json_format(reading, line, FORMAT_SESSIONS) &&
                trace_sessions_line(&reading->sessions, line, json);
+    if (json_object_get(json, "input") != NULL)
+        return json_format(reading, line, FORMAT_TEXTS) &&
+               trace_texts_line(&reading->texts, line, json);
     if (json_object_get(json, "timestamp") == NULL)
         return trace_line_fail(line, 1,
                                "\"timestamp\" is missing: not a request line");
@@ -143,16 +153,32 @@ static double last_arrival(const struct workload *workload)
     return last;
 }
 
+/* Adds what is known only at the end. Returns whether requests arrive by the
+ * clock of the trace. */
+static bool finish_workload(struct reading *reading)
+{
+    switch (reading->format) {
+    case FORMAT_REQUESTS:
+    case FORMAT_AZURE:
+        trace_requests_finish(&reading->requests, reading->options,
+                              reading->workload);
+        return true;
+    case FORMAT_TEXTS:
+        trace_texts_finish(&reading->texts);
+        return reading->texts.timed;
+    case FORMAT_SESSIONS:
+    case FORMAT_UNKNOWN:
+        break;
+    }
+    return false;
+}
+
 static bool finish(struct reading *reading)
 {
     struct trace_report *report = reading->report;
 
-    if (reading->format == FORMAT_REQUESTS || reading->format == FORMAT_AZURE) {
-        trace_requests_finish(&reading->requests, reading->options,
-                              reading->workload);
-        if (!reading->options->keep_times)
-            report->clock_step_s = workload_spread(reading->workload);
-    }
+    if (finish_workload(reading) && !reading->options->keep_times)
+        report->clock_step_s = workload_spread(reading->workload);
     if (reading->workload->count == 0) {
         snprintf(report->error, sizeof report->error, "%s: no request in it",
                  reading->path);
@@ -166,14 +192,30 @@ static bool finish(struct reading *reading)
     return false;
 }
 
+static void start_reading(struct reading *reading, struct byte_source *source)
+{
+    struct workload *workload = reading->workload;
+    struct draw starts = draw_start(reading->options->seed, STARTS_STREAM);
+
+    line_reader_init(&reading->lines, source);
+    reading->sessions.options = reading->options;
+    reading->sessions.workload = workload;
+    reading->sessions.starts = starts;
+    block_ids_init(&reading->sessions.ids, workload);
+    reading->texts.options = reading->options;
+    reading->texts.workload = workload;
+    reading->texts.starts = starts;
+    block_ids_init(&reading->texts.ids, workload);
+}
+
 static bool read_source(struct reading *reading, struct byte_source *source)
 {
     bool good;
 
-    line_reader_init(&reading->lines, source);
-    block_ids_init(&reading->sessions.ids, reading->workload);
+    start_reading(reading, source);
     good = read_lines(reading, source) && finish(reading);
     block_ids_release(&reading->sessions.ids);
+    trace_texts_release(&reading->texts);
     trace_requests_release(&reading->requests);
     line_reader_release(&reading->lines);
     if (!good)
@@ -198,9 +240,6 @@ bool trace_read(const char *path, const struct trace_options *options,
                  strerror(errno));
         return false;
     }
-    reading.sessions.options = options;
-    reading.sessions.workload = workload;
-    reading.sessions.starts = draw_start(options->seed, STARTS_STREAM);
     good = read_source(&reading, source);
     byte_source_close(source);
     return good;

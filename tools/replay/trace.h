@@ -4,10 +4,14 @@
  *
  * - JSON lines with one request each (Mooncake's schema): `timestamp` in ms,
  *   `input_length`, `output_length`, `hash_ids`, optional `session_id`.
- * Replayed in open loop.
+ *   Replayed in open loop.
  * - JSON lines with one coding-agent session each: `id`, `block`, `models`,
  *   `tool_tokens`, `system_tokens`, `subagents`, `requests`. Replayed in closed
  *   loop; session starts are drawn.
+ * - JSON lines with one request each and its text: `input`, `output`, optional
+ *   `session_id`, and `timestamp` in ms in all lines or in none. Replayed in
+ *   open loop; without time stamps in closed loop by session, with a constant
+ *   think time and session starts that are drawn.
  * - CSV with the header TIMESTAMP,ContextTokens,GeneratedTokens (Azure).
  *
  * Each may be gzip or xz.
@@ -26,6 +30,7 @@ struct trace_options {
     bool keep_times;       /**< Do not spread the groups of a coarse clock. */
     uint32_t block_tokens; /**< Tokens an id of `hash_ids`; 0: infer. */
     double max_think_s;    /**< Longer pauses of a session are cut to this. */
+    double think_s;        /**< Pause in sessions without recorded times. */
     uint64_t seed;         /**< Of the session starts. */
 };
 

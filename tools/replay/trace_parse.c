@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Times may count from the Unix epoch, in ms. */
+static const double latest_ms = 1e14;
+
 bool trace_line_fail(struct trace_line *line, size_t column, const char *format,
                      ...)
 {
@@ -95,5 +98,31 @@ bool trace_get_array(const struct trace_object *object, const char *name,
             object->line,
             trace_member_column(object->line, name, object->occurrence),
             "\"%s\" is not an array", name);
+    return true;
+}
+
+bool trace_get_time(const struct trace_object *object, double *at_s)
+{
+    double ms;
+
+    if (!trace_get_real(object, "timestamp", 0.0, latest_ms, &ms))
+        return false;
+    *at_s = ms / 1000.0;
+    return true;
+}
+
+bool trace_get_session(const struct trace_object *object, uint64_t *session)
+{
+    const json_t *name = json_object_get(object->json, "session_id");
+
+    if (name == NULL || json_is_null(name))
+        return true;
+    if (!json_is_string(name))
+        return trace_line_fail(
+            object->line,
+            trace_member_column(object->line, "session_id", object->occurrence),
+            "\"session_id\" is not a string");
+    *session = block_key_mix_text(0, json_string_value(name),
+                                  json_string_length(name));
     return true;
 }

@@ -49,6 +49,16 @@ bool trace_get_count(const struct trace_object *object, const char *name,
 bool trace_get_array(const struct trace_object *object, const char *name,
                      const json_t **value);
 
+/** Reads the required `timestamp`, in ms, as seconds. */
+bool trace_get_time(const struct trace_object *object, double *at_s);
+
+/** Reads `session_id` as a digest; leaves `*session` alone where there is
+ * none. */
+bool trace_get_session(const struct trace_object *object, uint64_t *session);
+
+/** Sessions whose start is not recorded start within this time, at load 1. */
+#define TRACE_START_SPAN_S 3600.0
+
 /** Collected requests of JSON lines and of CSV. */
 struct trace_requests {
     struct work_request *requests; /* at_s as in the trace. */
@@ -93,5 +103,28 @@ struct trace_sessions {
 /** Adds the session of a line, or nothing if the line is bad. */
 bool trace_sessions_line(struct trace_sessions *sessions,
                          struct trace_line *line, const json_t *json);
+
+/** Requests with their text, added to the workload line by line. */
+struct trace_texts {
+    const struct trace_options *options;
+    struct workload *workload;
+    struct block_ids ids;
+    struct draw starts;
+    bool timed;         /**< As the first good line: all have time stamps. */
+    char *conversation; /**< Prompt and answer of the present line. */
+    size_t conversation_capacity;
+    uint32_t *blocks; /**< And its ids. */
+    size_t block_capacity;
+};
+
+/** Adds the request of a line, or nothing if the line is bad. */
+bool trace_texts_line(struct trace_texts *texts, struct trace_line *line,
+                      const json_t *json);
+
+/** Puts the requests in time: by their stamps, or in closed loop. */
+void trace_texts_finish(struct trace_texts *texts);
+
+/** Frees what was used on the way; the workload stays. */
+void trace_texts_release(struct trace_texts *texts);
 
 #endif

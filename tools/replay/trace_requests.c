@@ -9,9 +9,6 @@
 /* Sizes that a block may have when it is not given: powers of two. */
 enum { SMALLEST_BLOCK = 16, LARGEST_BLOCK = 4096 };
 
-/* Times may count from the Unix epoch, in ms. */
-static const double latest_ms = 1e14;
-
 /* An id beyond this would be no whole number in a double-based JSON tool. */
 static const json_int_t largest_id = INT64_C(1) << 53;
 
@@ -62,21 +59,6 @@ static bool read_ids(struct trace_requests *requests,
     return true;
 }
 
-static bool read_session(const struct trace_object *object, uint64_t *session)
-{
-    const json_t *name = json_object_get(object->json, "session_id");
-
-    if (name == NULL || json_is_null(name))
-        return true;
-    if (!json_is_string(name))
-        return trace_line_fail(
-            object->line, trace_member_column(object->line, "session_id", 0),
-            "\"session_id\" is not a string");
-    *session = block_key_mix_text(0, json_string_value(name),
-                                  json_string_length(name));
-    return true;
-}
-
 void trace_requests_append(struct trace_requests *requests,
                            const struct work_request *request)
 {
@@ -91,17 +73,15 @@ bool trace_requests_line(struct trace_requests *requests,
 {
     struct trace_object object = {line, json, 0};
     struct work_request request = {.follows = WORK_FOLLOWS_NONE};
-    double ms;
 
-    if (!trace_get_real(&object, "timestamp", 0.0, latest_ms, &ms) ||
+    if (!trace_get_time(&object, &request.at_s) ||
         !trace_get_count(&object, "input_length", 1, WORK_MAX_TOKENS,
                          &request.input_tokens) ||
         !trace_get_count(&object, "output_length", 0, WORK_MAX_TOKENS,
                          &request.output_tokens) ||
-        !read_session(&object, &request.session) ||
+        !trace_get_session(&object, &request.session) ||
         !read_ids(requests, &object, &request))
         return false;
-    request.at_s = ms / 1000.0;
     trace_requests_append(requests, &request);
     return true;
 }

@@ -20,9 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sessions start within this time, at load 1. */
-static const double start_span_s = 3600.0;
-
 enum { MAX_BLOCK = 65536, MAX_RUN = 16777216, MAX_AGENTS = 65536 };
 
 /* Kinds of block key. */
@@ -288,7 +285,7 @@ static void place(struct trace_sessions *sessions,
 static void add_session(struct trace_sessions *sessions,
                         const struct session *session)
 {
-    double start_s = start_span_s * draw_uniform(&sessions->starts);
+    double start_s = TRACE_START_SPAN_S * draw_uniform(&sessions->starts);
     uint64_t digest = block_key_mix_text(0, session->id, strlen(session->id));
 
     for (size_t i = 0; i < session->request_count; i++) {

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A clock is coarse when there are this many steps or more, ... */
 enum { COARSE_MIN_STEPS = 10 };
@@ -26,6 +27,7 @@ void workload_release(struct workload *workload)
 {
     free(workload->requests);
     free(workload->ids);
+    free(workload->text);
     *workload = (struct workload){0};
 }
 
@@ -53,6 +55,18 @@ static void append_ids(struct workload *workload, const uint32_t *known,
     for (size_t i = 0; i < count; i++)
         ids[i] = i < known_count ? known[i] : workload_fresh_id(workload);
     workload->id_count += count;
+}
+
+size_t workload_add_text(struct workload *workload, const char *text,
+                         size_t length)
+{
+    size_t at = workload->text_count;
+
+    workload->text = grow_array(workload->text, &workload->text_capacity,
+                                at + length, sizeof *workload->text);
+    memcpy(workload->text + at, text, length);
+    workload->text_count += length;
+    return at;
 }
 
 void workload_add(struct workload *workload, const struct work_request *request,

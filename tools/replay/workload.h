@@ -5,6 +5,8 @@
  * Content is known as ids of full blocks of `block_tokens` tokens; an id names
  * a block together with everything before it. Blocks that the source does not
  * identify get an id of their own, so they are cached but never found again.
+ * Where the source has the prompts themselves, the workload keeps them for the
+ * router to read, and their ids are made from them.
  *
  * A request either arrives at a time (open loop) or follows another: it
  * arrives its think time after that one's last token (closed loop), so that a
@@ -34,6 +36,8 @@ struct work_request {
     uint32_t prompt_ids; /**< Full blocks of the prompt. */
     size_t first_id;     /**< Index into `ids`; prompt, then answer. */
     uint64_t session;    /**< Digest of the conversation's name; 0: none. */
+    size_t text_at;      /**< Index into `text`: the prompt. */
+    size_t text_length;  /**< Bytes; 0: the source does not have it. */
 };
 
 struct workload {
@@ -42,10 +46,13 @@ struct workload {
     size_t count;
     struct work_request *requests;
     uint32_t *ids;
+    char *text; /**< Prompts, one behind the other. */
 
     size_t id_count;
+    size_t text_count;
     size_t request_capacity;
     size_t id_capacity;
+    size_t text_capacity;
 };
 
 /** What a source knows of a request. `prompt` may be shorter than the prompt's
@@ -66,8 +73,13 @@ void workload_release(struct workload *workload);
 /** Returns an id that nothing else has. */
 uint32_t workload_fresh_id(struct workload *workload);
 
-/** Adds a request; only time, tokens, `follows` and `session` of `request` are
- * read. No output tokens count as one. */
+/** Keeps the text of a prompt, at least one byte; returns where, for `text_at`.
+ */
+size_t workload_add_text(struct workload *workload, const char *text,
+                         size_t length);
+
+/** Adds a request; `first_id` and `prompt_ids` of `request` are not read. No
+ * output tokens count as one. */
 void workload_add(struct workload *workload, const struct work_request *request,
                   const struct work_content *content);
 
