@@ -135,13 +135,17 @@ static uint32_t epoch_of(const struct lbr_trie *trie)
     return trie->requests / LBR_TRIE_EPOCH;
 }
 
-/* Requests of the last complete epoch that went through a node. */
-static uint32_t uses_of(const struct lbr_trie *trie,
+/* That of the last complete epoch. */
+double lbr_trie_traffic(const struct lbr_trie *trie,
                         const struct lbr_trie_node *node)
 {
+    uint32_t uses = 0;
+
     if (node->uses.epoch == epoch_of(trie))
-        return node->uses.before;
-    return node->uses.epoch + 1 == epoch_of(trie) ? node->uses.now : 0;
+        uses = node->uses.before;
+    else if (node->uses.epoch + 1 == epoch_of(trie))
+        uses = node->uses.now;
+    return (double)uses / LBR_TRIE_EPOCH;
 }
 
 void lbr_trie_note_request(struct lbr_trie *trie, struct lbr_trie_node *node)
@@ -169,7 +173,7 @@ size_t lbr_trie_common_head(const struct lbr_trie *trie,
 
     if (match.matched == length)
         return 0;
-    while (node && uses_of(trie, node) < part * LBR_TRIE_EPOCH)
+    while (node && lbr_trie_traffic(trie, node) < part)
         node = node->parent;
     return node ? lbr_trie_depth(match, node) : 0;
 }

@@ -157,6 +157,11 @@ int lbr_trie_holds(const struct lbr_trie *trie,
 size_t lbr_trie_held(const struct lbr_trie *trie, struct lbr_trie_match match,
                      const struct lbr_trie_owner *owner);
 
+/* Part of the latest requests that went through a node; 0 when too little was
+ * seen. */
+double lbr_trie_traffic(const struct lbr_trie *trie,
+                        const struct lbr_trie_node *node);
+
 /* Bytes of a match that at least |part| of the latest requests had in common
  * with it: a head that says little about where a request belongs. 0 when the
  * match is the whole prompt of |length| bytes, or too little was seen. */

@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* kv_aware: among the least busy, the member that holds the longest part of the
  * prompt, in blocks. A part that every candidate holds, or nearly every request
- * begins with, is no reason to prefer anybody: without a longer one the pick is
+ * begins with, or that is next to nothing of the prompt, is no reason to prefer
+ * anybody: without a longer one the pick is
  * what weighted (or, by parameter, least_connections) would do. Every pick is
  * remembered, on behalf of its client.
  *
- * Source: the KV-aware routing of NVIDIA Dynamo and llm-d, 2025, without their
- * sum of scores: affinity decides inside the least-busy window only. */
+ * A head that carries much of the traffic is given more homes than one by
+ * falling back until it has them.
+ *
+ * Sources: the square root is the staffing rule of Halfin and Whitt,
+ * "Heavy-Traffic Limits for Queues with Many Exponential Servers", 1981. The
+ * idea is that of the KV-aware routing of NVIDIA Dynamo and llm-d, 2025,
+ * without their sum of scores: affinity decides inside the least-busy window
+ * only. */
 #include "policy/affinity.h"
 
 #include "containers/bits.h"
+
+#include <math.h>
+
+/* A head is spread when it fills at least half a target and takes at most a
+ * 32nd of what one remembers. */
+#define LEAST_FILLED 0.5
+#define SMALL_PART 32
 
 static void commit(struct lbr_pick *pick, const struct lbr_choice *choice)
 {
@@ -40,17 +54,38 @@ static int held_by_all(const struct lbr_pick *pick,
     return eligible == pick->eligible;
 }
 
+/* Whether a head that prompts share, and of which another copy costs little,
+ * should be known in more places. Of the targets that its traffic fills, a
+ * multiple of their square root more lets it go where there is room. */
+static int wants_more_homes(const struct lbr_pick *pick,
+                            const struct lbr_affinity *affinity,
+                            const struct lbr_trie_node *node)
+{
+    const struct lbr_params *params = &pick->scope.pool->params;
+    size_t depth = lbr_trie_depth(pick->match, node);
+    double filled =
+        lbr_trie_traffic(pick->group->trie, node) * (double)pick->eligible;
+
+    return depth < affinity->length && node->children >= 2 &&
+           filled >= LEAST_FILLED && params->kv_spread > 0 &&
+           depth / LBR_BLOCK * SMALL_PART <= params->kv.capacity &&
+           node->holder_count < filled + params->kv_spread * sqrt(filled);
+}
+
 /* The member with the longest useful part of the prompt, or LBR_BITS_NONE. */
 static uint32_t longest_match(const struct lbr_pick *pick,
                               const struct lbr_affinity *affinity)
 {
     const struct lbr_trie_node *node = pick->match.node;
+    double enough =
+        pick->scope.pool->params.kv_threshold * (double)affinity->length;
 
     for (; node; node = node->parent) {
+        size_t depth = lbr_trie_depth(pick->match, node);
         uint32_t position;
 
-        if (lbr_trie_depth(pick->match, node) <= affinity->common ||
-            held_by_all(pick, node))
+        if (depth <= affinity->common || (double)depth < enough ||
+            held_by_all(pick, node) || wants_more_homes(pick, affinity, node))
             break;
         position = lbr_affinity_holder(pick, affinity, node);
         if (position != LBR_BITS_NONE)

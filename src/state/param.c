@@ -62,6 +62,13 @@ static const struct row table[LBR_PARAM_COUNT] = {
          365 * DAY),
     WHOLE("kv_aware.fallback",
           "without a useful match, 0: weighted, 1: least_connections", 0, 0, 1),
+    REAL("kv_aware.spread",
+         "targets that a busy shared head gets beyond what its traffic fills, "
+         "in square roots of that, 0: none",
+         3, 0, 100),
+    REAL("kv_aware.threshold",
+         "leading part of a prompt that a target must hold to be preferred",
+         0.05, 0, 1),
     REAL("load.signal_ttl",
          "seconds a reported load counts in full; then it fades in as many", 10,
          0.001, 365 * DAY),
@@ -93,6 +100,8 @@ static void convert(struct lbr_params *params)
     params->kv.capacity = (uint64_t)value[LBR_PARAM_KV_CAPACITY];
     params->kv.idle = lbr_time_from_seconds(value[LBR_PARAM_KV_CLIENT_IDLE]);
     params->kv.most_clients = (uint32_t)value[LBR_PARAM_KV_CLIENTS];
+    params->kv_spread = value[LBR_PARAM_KV_SPREAD];
+    params->kv_threshold = value[LBR_PARAM_KV_THRESHOLD];
     params->kv_by_load = value[LBR_PARAM_KV_FALLBACK] >= 1;
     params->blocks.bytes = (uint32_t)value[LBR_PARAM_PREFIX_BLOCK_BYTES];
     params->blocks.tokens = (uint32_t)value[LBR_PARAM_PREFIX_BLOCK_TOKENS];

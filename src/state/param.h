@@ -25,6 +25,8 @@ enum lbr_param {
     LBR_PARAM_KV_CLIENTS,
     LBR_PARAM_KV_CLIENT_IDLE,
     LBR_PARAM_KV_FALLBACK,
+    LBR_PARAM_KV_SPREAD,
+    LBR_PARAM_KV_THRESHOLD,
     LBR_PARAM_SIGNAL_TTL,
     LBR_PARAM_PREFIX_BLOCK_BYTES,
     LBR_PARAM_PREFIX_BLOCK_TOKENS,
@@ -51,6 +53,7 @@ struct lbr_params {
     size_t cache_budget;
     int cache_blocks; /* compare hashes of blocks */
     struct lbr_share_rules kv;
+    double kv_spread, kv_threshold;
     int kv_by_load; /* the fallback is least connections */
     struct lbr_block_sizes blocks;
     double common_head;

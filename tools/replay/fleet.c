@@ -295,7 +295,7 @@ void fleet_run(const struct workload *workload,
 
     create_log(&fleet);
     create_servers(&fleet);
-    fleet.host = host_create(&options->host);
+    fleet.host = host_create(&options->host, workload);
     fleet.flights = grow_zeroed(workload->count, sizeof *fleet.flights);
     fleet.queue = grow_zeroed(workload->count, sizeof *fleet.queue);
     link_followers(&fleet);

@@ -3,6 +3,7 @@
 
 #include "grow.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,15 @@
 /* No request may expire: an overloaded fleet answers hours later. */
 static const uint64_t ticket_ttl_ns = UINT64_C(1000000000) * 1000000000;
 
+/** Largest value of `kv_aware.capacity`. */
+#define MOST_BLOCKS 16777216
+
 struct host {
     lbroute_router *router;
     lbroute_pool pool;
     lbroute_target *targets;
     uint32_t *numbers; /* numbers[i] is i; the targets' user pointers. */
+    uint64_t *blocks;  /* Of the request that is asked for. */
     lbroute_decision decision;
 };
 
@@ -38,7 +43,27 @@ static void create_router(struct host *host, const struct host_options *options)
     require(lbroute_router_create(&router, &host->router), "router");
 }
 
-static void create_pool(struct host *host, const struct host_options *options)
+static void set_parameter(struct host *host, const char *name, double value)
+{
+    require(lbroute_pool_set(host->router, host->pool, name, value), name);
+}
+
+/* Blocks that the smallest cache has room for. Of text, a block is 256 bytes,
+ * which count as 64 tokens. */
+static double smallest_cache(const struct fleet_spec *fleet,
+                             const struct workload *workload)
+{
+    uint32_t block = workload->text_count > 0 ? 64 : workload->block_tokens;
+    uint64_t tokens = UINT64_MAX;
+
+    for (size_t i = 0; i < fleet->count; i++)
+        if (fleet->targets[i].cache_tokens < tokens)
+            tokens = fleet->targets[i].cache_tokens;
+    return floor(fmin((double)tokens / block, MOST_BLOCKS));
+}
+
+static void create_pool(struct host *host, const struct host_options *options,
+                        const struct workload *workload)
 {
     lbroute_pool_options pool;
 
@@ -48,11 +73,11 @@ static void create_pool(struct host *host, const struct host_options *options)
     pool.strategy = options->strategy;
     pool.strategy_len = strlen(options->strategy);
     require(lbroute_pool_add(host->router, &pool, &host->pool), "pool");
+    set_parameter(host, "kv_aware.capacity",
+                  smallest_cache(options->fleet, workload));
     for (size_t i = 0; i < options->parameter_count; i++)
-        require(lbroute_pool_set(host->router, host->pool,
-                                 options->parameters[i].name,
-                                 options->parameters[i].value),
-                options->parameters[i].name);
+        set_parameter(host, options->parameters[i].name,
+                      options->parameters[i].value);
 }
 
 static void create_target(struct host *host, const struct fleet_target *from,
@@ -73,16 +98,28 @@ static void create_target(struct host *host, const struct fleet_target *from,
         from->name);
 }
 
-struct host *host_create(const struct host_options *options)
+static size_t longest_prompt(const struct workload *workload)
+{
+    size_t longest = 1;
+
+    for (size_t i = 0; i < workload->count; i++)
+        if (workload->requests[i].prompt_ids > longest)
+            longest = workload->requests[i].prompt_ids;
+    return longest;
+}
+
+struct host *host_create(const struct host_options *options,
+                         const struct workload *workload)
 {
     struct host *host = grow_zeroed(1, sizeof *host);
     size_t count = options->fleet->count;
 
     host->targets = grow_zeroed(count, sizeof *host->targets);
     host->numbers = grow_zeroed(count, sizeof *host->numbers);
+    host->blocks = grow_zeroed(longest_prompt(workload), sizeof *host->blocks);
     lbroute_decision_init(&host->decision, sizeof host->decision);
     create_router(host, options);
-    create_pool(host, options);
+    create_pool(host, options, workload);
     for (uint32_t i = 0; i < count; i++)
         create_target(host, &options->fleet->targets[i], i);
     return host;
@@ -95,13 +132,15 @@ void host_destroy(struct host *host)
     lbroute_router_destroy(host->router);
     free(host->targets);
     free(host->numbers);
+    free(host->blocks);
     free(host);
 }
 
 /* The prompt is the text where the trace has it. Else its content stands for
  * it: equal heads are equal bytes. Either is also what tells requests apart
  * where no session is known; of a very short one that is its number. */
-static void describe_prompt(const struct workload *workload,
+static void describe_prompt(const struct host *host,
+                            const struct workload *workload,
                             const uint32_t *number, lbroute_request *request)
 {
     const struct work_request *from = &workload->requests[*number];
@@ -110,8 +149,10 @@ static void describe_prompt(const struct workload *workload,
         request->prompt = workload->text + from->text_at;
         request->prompt_len = from->text_length;
     } else if (from->prompt_ids > 0) {
-        request->prompt = workload->ids + from->first_id;
-        request->prompt_len = from->prompt_ids * sizeof *workload->ids;
+        for (uint32_t i = 0; i < from->prompt_ids; i++)
+            host->blocks[i] = workload->ids[from->first_id + i];
+        request->blocks = host->blocks;
+        request->blocks_len = from->prompt_ids;
     } else {
         request->conversation = number;
         request->conversation_len = sizeof *number;
@@ -130,7 +171,7 @@ static void describe(const struct host *host, const struct workload *workload,
         request->session = &from->session;
         request->session_len = sizeof from->session;
     }
-    describe_prompt(workload, number, request);
+    describe_prompt(host, workload, number, request);
 }
 
 enum host_answer host_pick(struct host *host, const struct workload *workload,

@@ -32,9 +32,12 @@ struct host_options {
 
 struct host;
 
-/** Creates the router and its targets. Exits with a message if the library
- * refuses: the caller has checked names and ranges. */
-struct host *host_create(const struct host_options *options);
+/** Creates the router and its targets for the requests of a workload. What
+ * `kv_aware` remembers of a target is, unless a parameter says otherwise, what
+ * the smallest cache of the fleet has room for. Exits with a message if the
+ * library refuses: the caller has checked names and ranges. */
+struct host *host_create(const struct host_options *options,
+                         const struct workload *workload);
 
 void host_destroy(struct host *host);
 
