@@ -9,7 +9,7 @@
  * A head that carries much of the traffic is given more homes than one by
  * falling back until it has them.
  *
- * Sources: the square root is the staffing rule of Halfin and Whitt,
+ * Sources: the square root is that of the staffing rule of Halfin and Whitt,
  * "Heavy-Traffic Limits for Queues with Many Exponential Servers", 1981. The
  * idea is that of the KV-aware routing of NVIDIA Dynamo and llm-d, 2025,
  * without their sum of scores: affinity decides inside the least-busy window
@@ -55,8 +55,9 @@ static int held_by_all(const struct lbr_pick *pick,
 }
 
 /* Whether a head that prompts share, and of which another copy costs little,
- * should be known in more places. Of the targets that its traffic fills, a
- * multiple of their square root more lets it go where there is room. */
+ * should be known in more places: a multiple of the square root of the targets
+ * that its traffic fills lets it go where there is room. What more it needs,
+ * the window gives it. */
 static int wants_more_homes(const struct lbr_pick *pick,
                             const struct lbr_affinity *affinity,
                             const struct lbr_trie_node *node)
@@ -69,7 +70,7 @@ static int wants_more_homes(const struct lbr_pick *pick,
     return depth < affinity->length && node->children >= 2 &&
            filled >= LEAST_FILLED && params->kv_spread > 0 &&
            depth / LBR_BLOCK * SMALL_PART <= params->kv.capacity &&
-           node->holder_count < filled + params->kv_spread * sqrt(filled);
+           node->holder_count < params->kv_spread * sqrt(filled);
 }
 
 /* The member with the longest useful part of the prompt, or LBR_BITS_NONE. */

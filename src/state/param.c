@@ -63,9 +63,9 @@ static const struct row table[LBR_PARAM_COUNT] = {
     WHOLE("kv_aware.fallback",
           "without a useful match, 0: weighted, 1: least_connections", 0, 0, 1),
     REAL("kv_aware.spread",
-         "targets that a busy shared head gets beyond what its traffic fills, "
-         "in square roots of that, 0: none",
-         3, 0, 100),
+         "homes of a busy shared head, in square roots of the targets that its "
+         "traffic fills, 0: one",
+         4, 0, 100),
     REAL("kv_aware.threshold",
          "leading part of a prompt that a target must hold to be preferred",
          0.05, 0, 1),

@@ -7,53 +7,16 @@ usage: test_replay.py PROGRAM
 import gzip
 import json
 import os
-import pathlib
-import subprocess
-import sys
-import tempfile
-import unittest
 
-PROGRAM = None
+import replay_case
+from replay_case import ReplayCase, replay, request
 
 RUN_KEYS = ["strategy", "seed", "targets", "load", "requests", "ttft_ms",
             "tpot_ms", "hit_share", "pooled_hit_share", "hits_of_pool",
             "goodput", "busiest_over_mean", "busiest_work_over_mean"]
 
 
-def replay(*arguments):
-    return subprocess.run([PROGRAM, *arguments], capture_output=True,
-                          text=True, check=False)
-
-
-def request(at_ms, tokens, output=20, **more):
-    return json.dumps({"timestamp": at_ms, "input_length": tokens,
-                       "output_length": output, **more})
-
-
-class Replay(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def trace(self, text, name="trace"):
-        path = self.folder / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return str(path)
-
-    def runs(self, *arguments):
-        path = self.folder / "out.json"
-        done = replay("--json", str(path), *arguments)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(path.read_text())["runs"], done, path.read_bytes()
-
-    def assert_usage_error(self, arguments, *words):
-        done = replay(*arguments)
-        self.assertEqual(done.returncode, 2, done.stderr)
-        for word in words:
-            self.assertIn(word, done.stderr)
-        self.assertEqual(done.stdout, "")
-
+class Replay(ReplayCase):
     def test_no_strategy_collapses_a_fleet(self):
         """Those that follow a key may; random ones are only as good as chance
         where prefill is short (rag), so that workload is left out here."""
@@ -273,5 +236,4 @@ class Replay(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    replay_case.main()

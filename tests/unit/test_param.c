@@ -36,7 +36,7 @@ static const struct {
     {"kv_aware.clients", 1024},
     {"kv_aware.client_idle", 600},
     {"kv_aware.fallback", 0},
-    {"kv_aware.spread", 3},
+    {"kv_aware.spread", 4},
     {"kv_aware.threshold", 0.05},
     {"load.signal_ttl", 10},
     {"prefix.block_bytes", 256},
