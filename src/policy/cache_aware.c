@@ -6,78 +6,22 @@
  *
  * Source: SGLang's router, "cache-aware load balancing", 2024; the window is
  * per member, so a busy one costs nobody else the affinity. */
-#include "policy/strategy.h"
-
-#include "base/hash.h"
-#include "containers/bits.h"
-
-#include <math.h>
-
-/* What is known about a pick's prompt. */
-struct view {
-    struct lbr_trie_match match;
-    double lowest; /* load */
-    size_t length;
-};
-
-/* The order knows the load of whoever is usable; of others, which are chosen
- * among when benching is ignored, it is worked out. */
-static double load_of(const struct lbr_pick *pick, uint32_t position)
-{
-    double load = lbr_load_order_load(&pick->group->order, position);
-
-    return load < (double)INFINITY ? load : lbr_score_load(pick, position);
-}
-
-static int in_window(const struct lbr_pick *pick, const struct view *view,
-                     uint32_t position)
-{
-    return lbr_bits_has(pick->mask, position) &&
-           lbr_load_in_window(load_of(pick, position), view->lowest);
-}
+#include "policy/affinity.h"
 
 /* Whether |a| goes before |b| among equally good members. */
 static int less_busy(const struct lbr_pick *pick, uint32_t a, uint32_t b)
 {
-    double load_a = load_of(pick, a);
-    double load_b = load_of(pick, b);
+    double load_a = lbr_affinity_load(pick, a);
+    double load_b = lbr_affinity_load(pick, b);
 
     if (load_a != load_b)
         return load_a < load_b;
     return lbr_load_order_tie(&pick->group->order, a, b);
 }
 
-static void commit(struct lbr_pick *pick, const struct lbr_choice *choice)
-{
-    const lbroute_request *request = pick->ask->request;
-    struct lbr_target *target = lbr_pick_target(pick, choice->position);
-
-    lbr_load_order_used(&pick->group->order, choice->position,
-                        &pick->router->rng);
-    lbr_trie_record(pick->group->trie, pick->match, pick->prefix_root,
-                    request->prompt, request->prompt_len, &target->prefixes,
-                    target->pool->params.cache_budget);
-}
-
-static void decide(const struct lbr_pick *pick, const struct view *view,
-                   uint32_t position, int32_t rule, struct lbr_choice *choice)
-{
-    const struct lbr_target *target = lbr_pick_target(pick, position);
-
-    choice->position = position;
-    choice->rule = rule;
-    choice->commit = commit;
-    choice->prefix_total = (int64_t)view->length;
-    choice->prefix_matched = (int64_t)lbr_trie_held(
-        pick->group->trie, view->match, &target->prefixes);
-    choice->score = view->length
-                        ? (double)choice->prefix_matched / (double)view->length
-                        : (double)NAN;
-}
-
 /* The least busy of a node's holders that may be chosen, or LBR_BITS_NONE. */
 static uint32_t best_holder(const struct lbr_pick *pick,
-                            const struct view *view,
+                            const struct lbr_affinity *view,
                             const struct lbr_trie_node *node)
 {
     uint32_t best = LBR_BITS_NONE;
@@ -90,7 +34,7 @@ static uint32_t best_holder(const struct lbr_pick *pick,
             LBR_OWNER(owner, struct lbr_target, prefixes);
         uint32_t position = target->by_pool.position;
 
-        if (in_window(pick, view, position) &&
+        if (lbr_affinity_in_window(pick, view, position) &&
             (best == LBR_BITS_NONE || less_busy(pick, position, best)))
             best = position;
     }
@@ -100,7 +44,7 @@ static uint32_t best_holder(const struct lbr_pick *pick,
 /* When nearly everybody holds a node, the least busy of all is quicker to find
  * than the least busy holder, and is the same if it holds it. */
 static uint32_t least_busy_holder(const struct lbr_pick *pick,
-                                  const struct view *view,
+                                  const struct lbr_affinity *view,
                                   const struct lbr_trie_node *node)
 {
     if (!pick->filtered && node->holder_count > 8) {
@@ -115,7 +59,8 @@ static uint32_t least_busy_holder(const struct lbr_pick *pick,
 
 /* The member with the longest part of the prompt, or LBR_BITS_NONE when nobody
  * suitable has enough of it. */
-static uint32_t warmest(const struct lbr_pick *pick, const struct view *view)
+static uint32_t warmest(const struct lbr_pick *pick,
+                        const struct lbr_affinity *view)
 {
     double enough =
         pick->scope.pool->params.cache_threshold * (double)view->length;
@@ -135,7 +80,7 @@ static uint32_t warmest(const struct lbr_pick *pick, const struct view *view)
 
 /* The member in the window that remembers least; ties by load. */
 static uint32_t least_warmed(const struct lbr_pick *pick,
-                             const struct view *view)
+                             const struct lbr_affinity *view)
 {
     uint32_t count = pick->group->count;
     uint32_t best = LBR_BITS_NONE;
@@ -146,7 +91,7 @@ static uint32_t least_warmed(const struct lbr_pick *pick,
          i = lbr_bits_next(pick->mask, count, i + 1)) {
         size_t charged = lbr_pick_target(pick, i)->prefixes.charged;
 
-        if (!in_window(pick, view, i))
+        if (!lbr_affinity_in_window(pick, view, i))
             continue;
         if (best != LBR_BITS_NONE &&
             (charged > least ||
@@ -158,48 +103,31 @@ static uint32_t least_warmed(const struct lbr_pick *pick,
     return best;
 }
 
-/* Prompts of different models have nothing in common. */
-static uint64_t root_of(const lbroute_request *request)
-{
-    return lbr_hash(request->model, request->model_len);
-}
-
 static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 {
-    const lbroute_request *request = pick->ask->request;
     uint32_t position = lbr_pick_pinned(pick);
-    int32_t rule = LBROUTE_RULE_STICKY_SESSION;
-    struct view view;
+    struct lbr_affinity view;
 
-    pick->prefix_root = root_of(request);
-    pick->match = lbr_trie_find(pick->group->trie, pick->prefix_root,
-                                request->prompt, request->prompt_len);
-    view.match = pick->match;
-    view.length = request->prompt_len;
-    view.lowest = lbr_pick_lowest_load(pick);
-    if (position == LBR_BITS_NONE || !in_window(pick, &view, position)) {
-        rule = LBROUTE_RULE_CACHE_AWARE;
+    lbr_affinity_read(pick, &view);
+    choice->rule = LBROUTE_RULE_STICKY_SESSION;
+    if (position == LBR_BITS_NONE ||
+        !lbr_affinity_in_window(pick, &view, position)) {
+        choice->rule = LBROUTE_RULE_CACHE_AWARE;
         position = warmest(pick, &view);
     }
     if (position == LBR_BITS_NONE) {
-        rule = LBROUTE_RULE_LEAST_WARMED;
+        choice->rule = LBROUTE_RULE_LEAST_WARMED;
         position = least_warmed(pick, &view);
     }
-    decide(pick, &view, position, rule, choice);
+    lbr_affinity_decide(pick, &view, position, choice);
 }
 
 static double score(const struct lbr_pick *pick, uint32_t position)
 {
-    const lbroute_request *request = pick->ask->request;
-    struct lbr_trie_match match =
-        lbr_trie_find(pick->group->trie, root_of(request), request->prompt,
-                      request->prompt_len);
+    struct lbr_affinity view;
 
-    if (!request->prompt_len)
-        return (double)NAN;
-    return (double)lbr_trie_held(pick->group->trie, match,
-                                 &lbr_pick_target(pick, position)->prefixes) /
-           (double)request->prompt_len;
+    lbr_affinity_find(pick, &view);
+    return lbr_affinity_score(pick, &view, position);
 }
 
 const struct lbr_strategy lbr_strategy_cache_aware = {

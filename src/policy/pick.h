@@ -31,6 +31,13 @@ struct lbr_scope {
     int model_only; /* no pool was named */
 };
 
+/* How far a prompt is known, and how busy the least busy member is. */
+struct lbr_affinity {
+    struct lbr_trie_match match;
+    double lowest; /* load */
+    size_t length; /* of the prompt */
+};
+
 struct lbr_pick {
     struct lbroute_router *router;
     const struct lbr_ask *ask;
@@ -47,8 +54,7 @@ struct lbr_pick {
 
     uint64_t pin_key; /* 0: the strategy does not pin, or nothing to pin */
     struct lbr_session *session; /* the pin in force, or NULL */
-    uint64_t prefix_root;        /* what the prompt is compared under, … */
-    struct lbr_trie_match match; /* … and how far it is known, if asked */
+    struct lbr_trie_match match; /* how far the prompt is known, if asked */
 };
 
 /* Why nobody was eligible. */
