@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/abi.h"
-#include "models/load_order.h"
 #include "policy/decision.h"
 #include "policy/filter.h"
 #include "policy/request.h"
@@ -53,25 +52,6 @@ static double score_of(const struct lbr_pick *pick,
     return (double)NAN;
 }
 
-static void describe(const struct lbr_pick *pick, double lowest,
-                     const struct lbr_target *target, lbroute_candidate *row)
-{
-    row->target = target->slot.handle;
-    row->verdict = lbr_filter_verdict(pick, target);
-    row->in_flight = target->in_flight;
-    row->max_concurrency = target->max_concurrency;
-    row->weight = target->weight_now;
-    row->load = lbr_target_load(target);
-    row->relative_load = (double)NAN;
-    row->score = (double)NAN;
-    if (target->weight_now > 0) {
-        row->relative_load = lbr_target_relative_load(target);
-        row->score = score_of(pick, target);
-    }
-    row->in_window =
-        !row->verdict && lbr_load_in_window(row->relative_load, lowest);
-}
-
 static void list_candidates(const struct lbr_pick *pick, struct rows *rows)
 {
     double lowest = lowest_load(pick);
@@ -85,7 +65,9 @@ static void list_candidates(const struct lbr_pick *pick, struct rows *rows)
 
             if (rows->count >= rows->capacity)
                 continue;
-            describe(pick, lowest, group->members[i], &row);
+            lbr_candidate_describe(&row, pick, group->members[i], lowest);
+            if (row.weight > 0)
+                row.score = score_of(pick, group->members[i]);
             (void)lbr_abi_write(rows->first + rows->count * rows->size, &row,
                                 sizeof row);
         }
@@ -109,7 +91,7 @@ static void restore(struct lbr_view *view, const struct lbr_pick *pick)
             lbr_view_restore_one(view, group->members[i]->by_pool.group);
 }
 
-static int explain_now(struct lbroute_router *router, const struct lbr_ask *ask,
+static int explain_now(struct lbroute_router *router, struct lbr_ask *ask,
                        uint64_t now, lbroute_decision *decision,
                        struct rows *rows)
 {
@@ -127,9 +109,27 @@ static int explain_now(struct lbroute_router *router, const struct lbr_ask *ask,
         result = lbr_filter_explain(&pick, &rejection);
         lbr_decision_reject(decision, &pick, &rejection);
     }
-    list_candidates(&pick, rows);
+    if (lbr_decision_made(result))
+        list_candidates(&pick, rows);
     restore(&view, &pick);
     lbr_view_end(&view);
+    return result;
+}
+
+static int explain_for(struct lbroute_router *router, struct lbr_ask *ask,
+                       uint64_t now, lbroute_decision *decision,
+                       struct rows *rows)
+{
+    int result;
+
+    ask->explains = 1;
+    do {
+        lbr_router_enter(router);
+        result = lbr_route_admit(router, ask);
+        if (!result)
+            result = explain_now(router, ask, now, decision, rows);
+        (void)lbr_router_leave(router, result);
+    } while (lbr_route_supply(router, ask, result));
     return result;
 }
 
@@ -162,13 +162,8 @@ int lbroute_explain(lbroute_router *router, const lbroute_request *request,
         !check_rows(&rows, candidates, capacity))
         return LBROUTE_ERR_INVALID;
     result = lbr_request_read(router, request, &copy, &ask);
-    if (!result && ask.key_source.length && !ask.ring_key_known)
-        lbr_request_hash_key(&ask);
-    if (!result) {
-        lbr_router_enter(router);
-        result = lbr_router_leave(
-            router, explain_now(router, &ask, now, &decision, &rows));
-    }
+    if (!result)
+        result = explain_for(router, &ask, now, &decision, &rows);
     if (!lbr_decision_made(result))
         return result;
     (void)lbr_abi_write(out, &decision, sizeof decision);

@@ -17,7 +17,7 @@ static int reject(struct lbroute_router *router, const struct lbr_pick *pick,
 }
 
 /* Chooses and takes the slot, or says why not. */
-static int pick_now(struct lbroute_router *router, const struct lbr_ask *ask,
+static int pick_now(struct lbroute_router *router, struct lbr_ask *ask,
                     lbroute_decision *decision)
 {
     struct lbr_pick pick;
@@ -42,14 +42,16 @@ static int pick_for(struct lbroute_router *router, struct lbr_ask *ask,
 {
     int result;
 
-    for (;;) {
+    do {
         lbr_router_enter(router);
-        lbr_router_advance(router, now);
-        result = lbr_router_leave(router, pick_now(router, ask, decision));
-        if (result != LBR_ROUTE_NEEDS_KEY)
-            return result;
-        lbr_request_hash_key(ask);
-    }
+        result = lbr_route_admit(router, ask);
+        if (!result) {
+            lbr_router_advance(router, now);
+            result = pick_now(router, ask, decision);
+        }
+        (void)lbr_router_leave(router, result);
+    } while (lbr_route_supply(router, ask, result));
+    return result;
 }
 
 int lbroute_pick(lbroute_router *router, const lbroute_request *request,

@@ -16,6 +16,9 @@ struct lbr_ask {
     uint64_t ring_key;              /* hash of that … */
     int ring_key_known;             /* … once it was needed */
     uint64_t input_tokens;          /* or LBR_TOKENS_UNKNOWN */
+    struct lbr_run *run;            /* of the pool's own stages, once begun */
+    uint32_t rounds;                /* of them that came to nothing */
+    int explains;                   /* asked by lbroute_explain() */
 };
 
 struct lbr_strategy;
@@ -38,6 +41,16 @@ struct lbr_affinity {
     size_t length; /* of the prompt */
 };
 
+/* What the scores of the pipeline are relative to, once it has chosen. */
+struct lbr_scale {
+    int known;
+    struct lbr_affinity affinity;
+    double heaviest;   /* weight of an eligible member */
+    double stage_mean; /* of the members that the pool's stages have seen */
+    uint32_t pinned;   /* member of the pin in force, or LBR_BITS_NONE */
+    double pin;        /* what the pin counts */
+};
+
 struct lbr_pick {
     struct lbroute_router *router;
     const struct lbr_ask *ask;
@@ -51,10 +64,13 @@ struct lbr_pick {
     int filtered;         /* the mask is not the group's usable bits */
     uint64_t exclusion;   /* number of this pick's exclusions, 0: none */
     int bench_ignored;
+    const struct lbr_run *run; /* whose results are heeded, or NULL */
+    uint64_t judgement;        /* number of this pick at its targets */
 
     uint64_t pin_key; /* 0: the strategy does not pin, or nothing to pin */
     struct lbr_session *session; /* the pin in force, or NULL */
     struct lbr_trie_match match; /* how far the prompt is known, if asked */
+    struct lbr_scale scale;
 };
 
 /* Why nobody was eligible. */

@@ -95,6 +95,9 @@ int lbr_request_read(const struct lbroute_router *router,
     ask->key_source = key_source(request);
     ask->ring_key_known = 0;
     ask->input_tokens = count_tokens(request);
+    ask->run = NULL;
+    ask->rounds = 0;
+    ask->explains = 0;
     if (request->session_len)
         lbr_request_hash_key(ask); /* short: cheaper than asking */
     return LBROUTE_OK;

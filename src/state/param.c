@@ -51,6 +51,14 @@ static const struct row table[LBR_PARAM_COUNT] = {
     REAL("load.signal_ttl",
          "seconds a reported load counts in full; then it fades in as many", 10,
          0.001, 365 * DAY),
+    REAL("pipeline.session",
+         "weight of a session's pin; from 1 on it outweighs all scorers", 1, 0,
+         1000),
+    REAL("pipeline.weight", "weight of the scorer of targets' weights", 1, 0,
+         1000),
+    REAL("pipeline.load", "weight of the scorer of load", 1, 0, 1000),
+    REAL("pipeline.prefix", "weight of the scorer of known prompts", 1, 0,
+         1000),
     REAL("session.ttl", "seconds without a pick that end a session's pin", 300,
          0.001, 365 * DAY),
     REAL("shares.window", "seconds over which traffic shares are measured", 60,
@@ -68,6 +76,10 @@ static void convert(struct lbr_params *params)
     params->cache_budget = value[LBR_PARAM_CACHE_BUDGET] < (double)SIZE_MAX
                                ? (size_t)value[LBR_PARAM_CACHE_BUDGET]
                                : SIZE_MAX;
+    params->pipeline.session = value[LBR_PARAM_PIPELINE_SESSION];
+    params->pipeline.weight = value[LBR_PARAM_PIPELINE_WEIGHT];
+    params->pipeline.load = value[LBR_PARAM_PIPELINE_LOAD];
+    params->pipeline.prefix = value[LBR_PARAM_PIPELINE_PREFIX];
     params->weighted_points = value[LBR_PARAM_RING_WEIGHTED_POINTS] >= 1;
     params->health.bench_after = (uint32_t)value[LBR_PARAM_BENCH_AFTER];
     params->health.bench_time =

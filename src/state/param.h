@@ -19,6 +19,10 @@ enum lbr_param {
     LBR_PARAM_BENCH_MAX,
     LBR_PARAM_SLOW_START,
     LBR_PARAM_SIGNAL_TTL,
+    LBR_PARAM_PIPELINE_SESSION,
+    LBR_PARAM_PIPELINE_WEIGHT,
+    LBR_PARAM_PIPELINE_LOAD,
+    LBR_PARAM_PIPELINE_PREFIX,
     LBR_PARAM_SESSION_TTL,
     LBR_PARAM_SHARES_WINDOW,
     LBR_PARAM_COUNT
@@ -39,6 +43,9 @@ struct lbr_params {
     int weighted_points;
     double cache_threshold;
     size_t cache_budget;
+    struct {
+        double session, weight, load, prefix;
+    } pipeline; /* weights of the scorers */
 };
 
 void lbr_params_init(struct lbr_params *params);

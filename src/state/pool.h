@@ -12,6 +12,7 @@
 
 #include "state/group.h"
 #include "state/param.h"
+#include "state/stage.h"
 
 struct lbr_strategy;
 
@@ -22,7 +23,8 @@ struct lbr_pool {
     unsigned uses; /* LBR_USES_ bits of the strategy */
     uint32_t targets;
     struct lbr_params params;
-    struct lbr_text name; /* own allocation */
+    struct lbr_link stages; /* of the host's own */
+    struct lbr_text name;   /* own allocation */
 };
 
 struct lbr_model {

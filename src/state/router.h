@@ -9,6 +9,7 @@
 #include "containers/map.h"
 #include "state/pool.h"
 #include "state/session.h"
+#include "state/stage.h"
 #include "state/ticket.h"
 
 struct lbroute_router {
@@ -22,6 +23,7 @@ struct lbroute_router {
     struct lbr_pool loose; /* stands for "no pool"; has no groups */
     struct lbr_tickets tickets;
     struct lbr_sessions sessions;
+    struct lbr_stages stages;
 
     uint64_t arrivals; /* targets ever added */
     uint64_t picks, expired, orphans;

@@ -25,6 +25,8 @@ static const struct strategy_rules known_rules[] = {
     {"cache_aware", 1u << LBROUTE_RULE_STICKY_SESSION |
                         1u << LBROUTE_RULE_CACHE_AWARE |
                         1u << LBROUTE_RULE_LEAST_WARMED},
+    {"pipeline",
+     1u << LBROUTE_RULE_STICKY_SESSION | 1u << LBROUTE_RULE_PIPELINE},
 };
 
 static uint32_t rules_of(const char *strategy)
@@ -125,7 +127,7 @@ static uint32_t allowed_rules(struct program *program,
     return rules_of(lbroute_strategy_name(pool->strategy));
 }
 
-/* Only `cache_aware` compares prompts. */
+/* Only `cache_aware` and `pipeline` compare prompts. */
 static void check_prefix(struct program *program,
                          const struct program_request *request,
                          const struct model_target *target,
@@ -135,7 +137,8 @@ static void check_prefix(struct program *program,
     uint32_t rules = allowed_rules(program, target, view);
     if (rules == ~(uint32_t)0)
         return;
-    if (!((rules >> LBROUTE_RULE_CACHE_AWARE) & 1)) {
+    if (!(rules &
+          (1u << LBROUTE_RULE_CACHE_AWARE | 1u << LBROUTE_RULE_PIPELINE))) {
         CHECK_I(decision->prefix_matched, -1);
         CHECK_I(decision->prefix_total, -1);
         return;

@@ -32,6 +32,10 @@ static const struct {
     {"health.bench_max", 300},
     {"health.slow_start", 0},
     {"load.signal_ttl", 10},
+    {"pipeline.session", 1},
+    {"pipeline.weight", 1},
+    {"pipeline.load", 1},
+    {"pipeline.prefix", 1},
     {"session.ttl", 300},
     {"shares.window", 60},
 };
