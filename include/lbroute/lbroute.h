@@ -62,6 +62,9 @@ typedef uint64_t lbroute_target;
 /** Handle of a picked, not yet settled request. 0 is none. */
 typedef uint64_t lbroute_ticket;
 
+/** Handle of a scorer or filter of the host's own. 0 is none. */
+typedef uint64_t lbroute_scorer;
+
 /** Result codes. Each text says what the caller does next. */
 enum {
     /** Success. */
@@ -93,7 +96,9 @@ enum {
     /** A struct from a newer header uses a feature this library lacks.
      * Upgrade the library or leave the new fields zero. */
     LBROUTE_ERR_UNSUPPORTED = -11,
-    /** The object is still in use. Remove what uses it first. */
+    /** The object is still in use: remove what uses it first. From
+     * lbroute_pick() and lbroute_explain(): called from inside one of the
+     * router's own scorers; answer from there without them. */
     LBROUTE_ERR_BUSY = -12
 };
 
@@ -116,7 +121,9 @@ enum {
     LBROUTE_REASON_TOO_LARGE = 6,  /**< Input above its max input tokens. */
     LBROUTE_REASON_MODEL = 7,      /**< Serves another model. */
     LBROUTE_REASON_NO_TARGETS = 8, /**< The pool or model has no target. */
-    LBROUTE_REASON_COUNT = 9       /**< Number of reasons. */
+    LBROUTE_REASON_FILTERED = 9,   /**< Not kept by a filter of the host's;
+                                    * checked last. */
+    LBROUTE_REASON_COUNT = 10      /**< Number of reasons. */
 };
 
 /** The rule that really decided a pick (it can differ from the pool's
@@ -136,7 +143,8 @@ enum {
     LBROUTE_RULE_LEAST_WARMED = 10,     /**< Fewest prompts remembered. */
     LBROUTE_RULE_KV_AWARE = 11,         /**< Longest match in blocks among the
                                          * least busy. */
-    LBROUTE_RULE_COUNT = 12             /**< Number of rules. */
+    LBROUTE_RULE_PIPELINE = 12,         /**< Highest weighted score. */
+    LBROUTE_RULE_COUNT = 13             /**< Number of rules. */
 };
 
 /** Kinds of event for lbroute_observe(). */
@@ -251,6 +259,8 @@ typedef struct lbroute_router_options {
      * Copied. */
     const char *header_prefix;
     size_t header_prefix_len; /**< Its length, 0 to #LBROUTE_NAME_MAX. */
+    uint32_t max_scorers;     /**< 1 to 1,024, all pools together (64). */
+    uint32_t reserved1;       /**< Zero. */
 } lbroute_router_options;
 
 /**
@@ -266,8 +276,11 @@ void lbroute_router_options_init(lbroute_router_options *options, size_t size);
 /**
  * Upper bound of the memory that a router may ever take from its allocator:
  * every table at its bound, every name at its longest, 100 ring points a
- * target. The prompts that `cache_aware` pools remember come on top: about
- * `cache_aware.budget` for each of their targets.
+ * target. On top come the prompts that `cache_aware` and `pipeline` pools
+ * remember, about `cache_aware.budget` for each of their targets; and, where
+ * scorers are registered, a buffer for each pick that runs at the same time:
+ * 80 bytes a scorer of `max_scorers`, and up to 160 bytes a target of the
+ * largest pool.
  *
  * @param options checked as by lbroute_router_create(); `seed` may be 0.
  * @param bytes receives the bound.
@@ -295,7 +308,8 @@ int lbroute_router_create(const lbroute_router_options *options,
                           lbroute_router **router);
 
 /**
- * Destroys a router and returns every byte to its allocator.
+ * Destroys a router and returns every byte to its allocator. Scorers that are
+ * still registered are destroyed, too, by their `destroy`.
  *
  * @param router NULL does nothing. All handles of it become invalid.
  *
@@ -360,7 +374,7 @@ int lbroute_pool_update(lbroute_router *router, lbroute_pool pool,
                         const char *strategy, size_t strategy_len);
 
 /**
- * Removes an empty pool.
+ * Removes an empty pool, and its scorers as lbroute_scorer_remove() does.
  *
  * @param router the router.
  * @param pool the pool.
@@ -873,7 +887,7 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  *
  * @param router the router.
  * @param request the request; nothing of it is kept but digests and, under
- *     `cache_aware`, the prompt.
+ *     `cache_aware` and `pipeline`, the prompt.
  * @param now time, ns.
  * @param decision receives the answer, also on #LBROUTE_ERR_NO_TARGET and
  *     #LBROUTE_ERR_SATURATED (reason and counts); prepared by
@@ -882,16 +896,20 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  *     #LBROUTE_ERR_NOT_FOUND for a stale pool; #LBROUTE_ERR_LIMIT at
  *     `max_tickets`; #LBROUTE_ERR_INVALID for NULL, neither pool nor model, or
  *     a NULL pointer with a length; #LBROUTE_ERR_RANGE for `input_tokens`
- *     below -1 or too many exclusions; #LBROUTE_ERR_NO_MEMORY;
+ *     below -1 or too many exclusions; #LBROUTE_ERR_BUSY when called from a
+ *     scorer of the same router; #LBROUTE_ERR_NO_MEMORY;
  *     #LBROUTE_ERR_UNSUPPORTED. A call that fails moves no cursor, count or
- *     random generator (rejections are counted in the statistics).
+ *     random generator (rejections, and what scorers did, are counted in the
+ *     statistics).
  *
  * [any thread]. No allocation once warm; a prompt that is new to a
- * `cache_aware` pool may take some within the budget, and without memory only
- * its head is remembered. Logarithmic in the pool's targets for the load and
- * weight rules; linear when a filter depends on the request (exclusions,
- * models, token limits) or on rejection. `cache_aware` is linear in the prompt
- * and, where no target knows enough of it, in the pool's targets.
+ * `cache_aware` or `pipeline` pool may take some within the budget, and without
+ * memory only its head is remembered. Logarithmic in the pool's targets for the
+ * load and weight rules; linear when a filter depends on the request
+ * (exclusions, models, token limits) or on rejection. `cache_aware` is linear
+ * in the prompt and, where no target knows enough of it, in the pool's targets;
+ * `pipeline` in both. Scorers of the host run in the calling thread, without
+ * the router's lock; see lbroute_scorer_register().
  */
 int lbroute_pick(lbroute_router *router, const lbroute_request *request,
                  uint64_t now, lbroute_decision *decision);
@@ -922,7 +940,8 @@ void lbroute_candidate_init(lbroute_candidate *candidate, size_t size);
 
 /**
  * Gives the answer that lbroute_pick() would give now, with every candidate's
- * verdict, and changes nothing: no slot, cursor, generator or clock.
+ * verdict, and changes nothing: no slot, cursor, generator or clock. Scorers of
+ * the host are asked as by a pick, and not counted.
  *
  * @param router the router.
  * @param request as for lbroute_pick().
@@ -1027,6 +1046,186 @@ int lbroute_decision_header(lbroute_router *router,
                             char *name, size_t name_capacity, size_t *name_len,
                             char *value, size_t value_capacity,
                             size_t *value_len);
+
+/** @} */
+/** @defgroup scorers Scorers and filters of the host
+ * @{ */
+
+/** What a scorer does. */
+enum {
+    /** Its scores, times its weight, count among those of the pipeline. */
+    LBROUTE_SCORER_SCORER = 0,
+    /** Only targets with a score above 0 stay in. */
+    LBROUTE_SCORER_FILTER = 1,
+    LBROUTE_SCORER_COUNT = 2 /**< Number of kinds. */
+};
+
+/** What a scorer is asked. Filled by the library; lives during the call. */
+typedef struct lbroute_score_request {
+    size_t size;           /**< sizeof this struct as the library knows it. */
+    lbroute_scorer scorer; /**< Who is asked. */
+    lbroute_pool pool;     /**< Whose targets the candidates are. */
+    /** The request, completed with defaults if its caller's was shorter. */
+    const lbroute_request *request;
+    uint64_t now;       /**< Time of the pick as the router reads it, ns. */
+    int32_t explaining; /**< 1: lbroute_explain() asks. */
+    int32_t reserved0;  /**< Zero. */
+} lbroute_score_request;
+
+/** A scorer or filter to register. Fill with lbroute_scorer_options_init(). */
+typedef struct lbroute_scorer_options {
+    size_t size;       /**< sizeof this struct; set by the init function. */
+    const char *name;  /**< Unique in the pool; no control characters. */
+    size_t name_len;   /**< 1 to #LBROUTE_NAME_MAX. */
+    int32_t kind;      /**< A `LBROUTE_SCORER_` value (SCORER). */
+    int32_t reserved0; /**< Zero. */
+    /** What the scores are multiplied by, 0 to 1,000 (1.0). The weight of a
+     * filter has no meaning, but that 0 turns it off, as it does a scorer. */
+    double weight;
+    /**
+     * Scores all candidates of a pick in one call. Required.
+     *
+     * `candidates` holds `count` (at least 1) eligible targets that every
+     * earlier filter has kept; `score` of each is NaN. They are
+     * `candidates[0].size` bytes apart: sizeof(lbroute_candidate), unless the
+     * library is newer than the caller. `scores` receives a number for each,
+     * 0 worst to 1 best; others are cut off there. It comes filled with NaN.
+     *
+     * Returns 0. Anything else, and any score that is NaN or infinite, takes
+     * the whole stage out of this pick: it adds nothing, filters nobody, and
+     * is counted.
+     *
+     * Called without the router's lock, by several threads at once where
+     * several threads pick. It must return (no longjmp, no exception) and may
+     * call everything but lbroute_pick() and lbroute_explain() on the same
+     * router, which refuse (#LBROUTE_ERR_BUSY), and lbroute_router_destroy().
+     */
+    int (*score)(void *user, const lbroute_score_request *request,
+                 const lbroute_candidate *candidates, size_t count,
+                 double *scores);
+    /** Frees `user`; NULL: nothing to free. Called once, without the lock, when
+     * no call of `score` will run any more. Must not call the router. */
+    void (*destroy)(void *user);
+    void *user; /**< Passed to both (NULL). */
+} lbroute_scorer_options;
+
+/**
+ * Fills in the defaults: no name, kind SCORER, weight 1, no functions.
+ *
+ * @param options the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_scorer_options) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_scorer_options_init(lbroute_scorer_options *options, size_t size);
+
+/**
+ * Adds a scorer or filter to a pool. It takes part from the next pick on while
+ * the pool's strategy is `pipeline`, after those registered before it; filters
+ * go before scorers.
+ *
+ * `user` belongs to the router from this call on, whatever it returns: where
+ * it fails, `destroy` has run when it returns. The one exception is `options`
+ * that cannot be read (NULL, or a bad size).
+ *
+ * @param router the router.
+ * @param pool the pool.
+ * @param options copied.
+ * @param scorer receives the handle; on #LBROUTE_ERR_EXISTS that of the pool's
+ *     scorer which has the name.
+ * @return 0; #LBROUTE_ERR_EXISTS (remove that one first);
+ *     #LBROUTE_ERR_NAME for a bad name; #LBROUTE_ERR_RANGE for a weight that is
+ *     NaN or outside 0…1,000; #LBROUTE_ERR_NOT_FOUND for a stale pool;
+ *     #LBROUTE_ERR_LIMIT at `max_scorers`; #LBROUTE_ERR_INVALID for NULL, no
+ *     `score` or an unknown kind; #LBROUTE_ERR_NO_MEMORY;
+ *     #LBROUTE_ERR_UNSUPPORTED.
+ *
+ * [any thread], linear in the pool's scorers.
+ */
+int lbroute_scorer_register(lbroute_router *router, lbroute_pool pool,
+                            const lbroute_scorer_options *options,
+                            lbroute_scorer *scorer);
+
+/**
+ * Changes the weight of a scorer, from the next pick on. 0 turns it off: it is
+ * not called.
+ *
+ * @param router the router.
+ * @param scorer the scorer.
+ * @param weight 0 to 1,000.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_RANGE (the old weight
+ *     stays); #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time.
+ */
+int lbroute_scorer_set_weight(lbroute_router *router, lbroute_scorer scorer,
+                              double weight);
+
+/**
+ * Removes a scorer. No pick that begins later calls it. One that is under way
+ * in another thread, or that this call comes from, finishes first; the last of
+ * them calls `destroy`, else this function does before it returns.
+ *
+ * @param router the router.
+ * @param scorer the scorer.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time.
+ */
+int lbroute_scorer_remove(lbroute_router *router, lbroute_scorer scorer);
+
+/**
+ * Walks over the scorers. Safe while scorers are added and removed.
+ *
+ * @param router the router.
+ * @param pool only scorers of this pool; 0 for all.
+ * @param previous 0 to start, then the handle returned last (even if it has
+ *     been removed since).
+ * @param scorer receives the next handle.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND at the end or for a stale pool;
+ *     #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time amortised over a walk of the router.
+ */
+int lbroute_scorer_next(lbroute_router *router, lbroute_pool pool,
+                        lbroute_scorer previous, lbroute_scorer *scorer);
+
+/** Settings and counts of a scorer. Fill with lbroute_scorer_stats_init(). */
+typedef struct lbroute_scorer_stats {
+    size_t size;         /**< sizeof this struct. */
+    lbroute_pool pool;   /**< Its pool. */
+    int32_t kind;        /**< A `LBROUTE_SCORER_` value. */
+    uint32_t name_len;   /**< Length of `name`. */
+    double weight;       /**< Weight now. */
+    uint64_t calls;      /**< Calls by picks that have ended. */
+    uint64_t errors;     /**< Of these, with a result that is not 0. */
+    uint64_t not_finite; /**< Of these, with 0 and a score that is NaN or
+                          * infinite. */
+    char name[256];      /**< Zero-terminated copy. */
+} lbroute_scorer_stats;
+
+/**
+ * Prepares the struct for lbroute_get_scorer_stats().
+ *
+ * @param stats the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_scorer_stats) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_scorer_stats_init(lbroute_scorer_stats *stats, size_t size);
+
+/**
+ * Reads settings and counts of a scorer.
+ *
+ * @param router the router.
+ * @param scorer the scorer.
+ * @param stats receives copies; prepared by lbroute_scorer_stats_init().
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time, no effect.
+ */
+int lbroute_get_scorer_stats(lbroute_router *router, lbroute_scorer scorer,
+                             lbroute_scorer_stats *stats);
 
 /** @} */
 /** @defgroup stats Statistics

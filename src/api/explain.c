@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/abi.h"
-#include "models/load_order.h"
 #include "policy/decision.h"
 #include "policy/filter.h"
 #include "policy/request.h"
@@ -53,25 +52,6 @@ static double score_of(const struct lbr_pick *pick,
     return (double)NAN;
 }
 
-static void describe(const struct lbr_pick *pick, double lowest,
-                     const struct lbr_target *target, lbroute_candidate *row)
-{
-    row->target = target->slot.handle;
-    row->verdict = lbr_filter_verdict(pick, target);
-    row->in_flight = target->in_flight;
-    row->max_concurrency = target->max_concurrency;
-    row->weight = target->weight_now;
-    row->load = lbr_target_load(target);
-    row->relative_load = (double)NAN;
-    row->score = (double)NAN;
-    if (target->weight_now > 0) {
-        row->relative_load = lbr_target_relative_load(target);
-        row->score = score_of(pick, target);
-    }
-    row->in_window =
-        !row->verdict && lbr_load_in_window(row->relative_load, lowest);
-}
-
 static void list_candidates(const struct lbr_pick *pick, struct rows *rows)
 {
     double lowest = lowest_load(pick);
@@ -85,7 +65,9 @@ static void list_candidates(const struct lbr_pick *pick, struct rows *rows)
 
             if (rows->count >= rows->capacity)
                 continue;
-            describe(pick, lowest, group->members[i], &row);
+            lbr_candidate_describe(&row, pick, group->members[i], lowest);
+            if (row.weight > 0)
+                row.score = score_of(pick, group->members[i]);
             (void)lbr_abi_write(rows->first + rows->count * rows->size, &row,
                                 sizeof row);
         }
@@ -109,7 +91,7 @@ static void restore(struct lbr_view *view, const struct lbr_pick *pick)
             lbr_view_restore_one(view, group->members[i]->by_pool.group);
 }
 
-static int explain_now(struct lbroute_router *router, const struct lbr_ask *ask,
+static int explain_now(struct lbroute_router *router, struct lbr_ask *ask,
                        uint64_t now, lbroute_decision *decision,
                        struct rows *rows, size_t *block_bytes)
 {
@@ -139,19 +121,19 @@ static int explain_for(struct lbroute_router *router, struct lbr_ask *ask,
                        uint64_t now, lbroute_decision *decision,
                        struct rows *rows)
 {
-    size_t block_bytes;
+    size_t block_bytes = 0;
     int result;
 
+    ask->explains = 1;
     lbr_request_foresee(router, ask);
-    for (;;) {
+    do {
         lbr_router_enter(router);
-        result = explain_now(router, ask, now, decision, rows, &block_bytes);
+        result = lbr_route_admit(router, ask);
+        if (!result)
+            result =
+                explain_now(router, ask, now, decision, rows, &block_bytes);
         (void)lbr_router_leave(router, result);
-        if (result <= 0)
-            break;
-        lbr_request_supply(router, ask, result, block_bytes);
-    }
-    lbr_request_release(router, ask);
+    } while (lbr_route_supply(router, ask, result, block_bytes));
     return result;
 }
 

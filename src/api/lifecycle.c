@@ -7,6 +7,7 @@
 #define MOST_POOLS 65536U
 #define MOST_TARGETS 1048576U
 #define MOST_RECORDS 16777215U /* tickets, sessions */
+#define MOST_SCORERS 1024U
 
 enum { KIND_POOL = 1, KIND_TARGET = 2, KIND_MODEL = 5 };
 enum { POOL_CHUNK_BITS = 3, TARGET_CHUNK_BITS = 4, MODEL_CHUNK_BITS = 3 };
@@ -23,6 +24,7 @@ static void set_defaults(lbroute_router_options *options)
     options->max_sessions = 65536;
     options->header_prefix = default_prefix;
     options->header_prefix_len = sizeof default_prefix - 1;
+    options->max_scorers = 64;
 }
 
 void lbroute_router_options_init(lbroute_router_options *options, size_t size)
@@ -45,12 +47,13 @@ static int check_options(const lbroute_router_options *options)
     if (!allocator->allocate != !allocator->release)
         return LBROUTE_ERR_INVALID;
     if (options->single_threaded < 0 || options->single_threaded > 1 ||
-        options->reserved0)
+        options->reserved0 || options->reserved1)
         return LBROUTE_ERR_INVALID;
     if (outside(options->max_pools, MOST_POOLS) ||
         outside(options->max_targets, MOST_TARGETS) ||
         outside(options->max_tickets, MOST_RECORDS) ||
-        outside(options->max_sessions, MOST_RECORDS) || !options->ticket_ttl)
+        outside(options->max_sessions, MOST_RECORDS) ||
+        outside(options->max_scorers, MOST_SCORERS) || !options->ticket_ttl)
         return LBROUTE_ERR_RANGE;
     if (lbr_text_broken(options->header_prefix, options->header_prefix_len))
         return LBROUTE_ERR_INVALID;
@@ -93,7 +96,8 @@ int lbroute_router_estimate(const lbroute_router_options *in, size_t *bytes)
              LBR_TEXT_LONGEST * ((size_t)options.max_pools + 4 * targets) +
              lbr_groups_estimate(targets) +
              lbr_tickets_estimate(options.max_tickets) +
-             lbr_sessions_estimate(options.max_sessions);
+             lbr_sessions_estimate(options.max_sessions) +
+             lbr_stages_estimate(options.max_scorers);
     return LBROUTE_OK;
 }
 
@@ -133,6 +137,7 @@ static void set_tables(struct lbroute_router *router,
                      options->ticket_ttl);
     lbr_sessions_init(&router->sessions, memory, options->max_sessions);
     lbr_scratches_init(&router->scratches, memory);
+    lbr_stages_init(&router->stages, memory, options->max_scorers);
 }
 
 int lbroute_router_create(const lbroute_router_options *in,
@@ -210,6 +215,7 @@ void lbroute_router_destroy(struct lbroute_router *router)
 
     if (!router)
         return;
+    lbr_stages_destroy(&router->stages);
     destroy_objects(router);
     lbr_scratches_destroy(&router->scratches);
     lbr_sessions_destroy(&router->sessions);

@@ -24,7 +24,8 @@ const char *lbroute_strerror(int code)
         "buffer too small: grow it to the length given and retry",
         "struct of a newer version: upgrade the library or leave the new "
         "fields zero",
-        "still in use: remove what uses it first",
+        "busy: still in use, remove what uses it first; or a pick called from "
+        "inside one of its own scorers",
     };
 
     if (code > 0 || code <= -(int)(sizeof texts / sizeof texts[0]))
@@ -35,8 +36,8 @@ const char *lbroute_strerror(int code)
 const char *lbroute_reason_name(int reason)
 {
     static const char *const names[LBROUTE_REASON_COUNT] = {
-        "none",      "excluded",  "no_tier",     "drained",   "benched",
-        "saturated", "too_large", "wrong_model", "no_targets"};
+        "none",      "excluded",  "no_tier",     "drained",    "benched",
+        "saturated", "too_large", "wrong_model", "no_targets", "filtered"};
 
     if (reason < 0 || reason >= LBROUTE_REASON_COUNT)
         return "unknown";
@@ -49,6 +50,7 @@ const char *lbroute_rule_name(int rule)
         "none",           "weighted",          "round_robin",     "random",
         "power_of_two",   "least_connections", "consistent_hash", "ring_next",
         "sticky_session", "cache_aware",       "least_warmed",    "kv_aware",
+        "pipeline",
     };
 
     if (rule < 0 || rule >= LBROUTE_RULE_COUNT)

@@ -16,9 +16,9 @@ static int reject(struct lbroute_router *router, const struct lbr_pick *pick,
     return result;
 }
 
-/* Chooses and takes the slot, or says why not; or what the rule needs first
- * (LBR_ROUTE_NEEDS_…), with the size of blocks. */
-static int pick_now(struct lbroute_router *router, const struct lbr_ask *ask,
+/* Chooses and takes the slot, or says why not; or what must be done first
+ * (LBR_ROUTE_…), with the size of blocks. */
+static int pick_now(struct lbroute_router *router, struct lbr_ask *ask,
                     lbroute_decision *decision, size_t *block_bytes)
 {
     struct lbr_pick pick;
@@ -42,20 +42,19 @@ static int pick_now(struct lbroute_router *router, const struct lbr_ask *ask,
 static int pick_for(struct lbroute_router *router, struct lbr_ask *ask,
                     uint64_t now, lbroute_decision *decision)
 {
-    size_t block_bytes;
+    size_t block_bytes = 0;
     int result;
 
     lbr_request_foresee(router, ask);
-    for (;;) {
+    do {
         lbr_router_enter(router);
-        lbr_router_advance(router, now);
-        result = pick_now(router, ask, decision, &block_bytes);
+        result = lbr_route_admit(router, ask);
+        if (!result) {
+            lbr_router_advance(router, now);
+            result = pick_now(router, ask, decision, &block_bytes);
+        }
         (void)lbr_router_leave(router, result);
-        if (result <= 0)
-            break;
-        lbr_request_supply(router, ask, result, block_bytes);
-    }
-    lbr_request_release(router, ask);
+    } while (lbr_route_supply(router, ask, result, block_bytes));
     return result;
 }
 

@@ -125,22 +125,35 @@ int lbroute_pool_update(lbroute_router *router, lbroute_pool handle,
     return lbr_router_leave(router, result);
 }
 
+static void remove_stages(struct lbr_pool *pool, struct lbr_link *dead)
+{
+    while (!lbr_list_empty(&pool->stages))
+        lbr_stage_remove(
+            LBR_OWNER(pool->stages.next, struct lbr_stage, siblings), dead);
+}
+
 int lbroute_pool_remove(lbroute_router *router, lbroute_pool handle)
 {
     struct lbr_pool *pool;
+    struct lbr_link dead;
     int result = LBROUTE_OK;
 
     if (!router)
         return LBROUTE_ERR_INVALID;
+    lbr_list_init(&dead);
     lbr_router_enter(router);
     pool = lbr_router_pool(router, handle);
     if (!pool)
         result = LBROUTE_ERR_NOT_FOUND;
     else if (pool->targets)
         result = LBROUTE_ERR_BUSY;
-    else
+    else {
+        remove_stages(pool, &dead);
         lbr_pool_destroy(router, pool);
-    return lbr_router_leave(router, result);
+    }
+    (void)lbr_router_leave(router, result);
+    lbr_stages_bury(&router->stages, &router->lock, &dead);
+    return result;
 }
 
 int lbroute_pool_find(lbroute_router *router, const char *name, size_t name_len,

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/lock.h"
 
+/* The fixed place in a thread's own memory needs no help from the loader. */
+#if defined(__GNUC__)
+#define FIXED_PLACE __attribute__((tls_model("initial-exec")))
+#else
+#define FIXED_PLACE
+#endif
+
+const void *lbr_lock_thread(void)
+{
+    static _Thread_local char here FIXED_PLACE;
+
+    return &here;
+}
+
 #define FIRST_PAUSE 2048
 #define LAST_PAUSE 16384
 

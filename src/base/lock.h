@@ -31,6 +31,9 @@ static inline void lbr_lock_destroy(struct lbr_lock *lock)
 /* Waits for a lock that is taken. */
 void lbr_lock_wait(struct lbr_lock *lock);
 
+/* An address that tells the calling thread from all others alive. */
+const void *lbr_lock_thread(void);
+
 static inline void lbr_lock_take(struct lbr_lock *lock)
 {
     if (lock->enabled && pthread_mutex_trylock(&lock->mutex) != 0)

@@ -135,6 +135,28 @@ void lbr_affinity_record(struct lbr_pick *pick, const struct lbr_choice *choice)
                           ask->client_digest, pick->now, &params->kv);
 }
 
+void lbr_affinity_commit(struct lbr_pick *pick, const struct lbr_choice *choice)
+{
+    lbr_load_order_used(&pick->group->order, choice->position,
+                        &pick->router->rng);
+    lbr_affinity_record(pick, choice);
+}
+
+double lbr_affinity_part(const struct lbr_pick *pick,
+                         const struct lbr_affinity *affinity, uint32_t position)
+{
+    size_t held =
+        lbr_trie_held(pick->group->trie, pick->match,
+                      &lbr_pick_target(pick, position)->prefixes.owner);
+
+    if (!affinity->length)
+        return (double)NAN;
+    return held > affinity->common
+               ? (double)(held - affinity->common) /
+                     (double)(affinity->length - affinity->common)
+               : 0;
+}
+
 double lbr_affinity_score(const struct lbr_pick *pick, uint32_t position)
 {
     struct lbr_affinity affinity = compared(pick);

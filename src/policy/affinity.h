@@ -6,15 +6,6 @@
 
 #include "policy/strategy.h"
 
-struct lbr_affinity {
-    const void *symbols; /* of the prompt, as the group's trie compares them */
-    size_t length;       /* bytes */
-    uint32_t unit;       /* bytes of what is counted in decisions */
-    size_t total;        /* of those, in the whole prompt */
-    size_t common;       /* leading bytes that nearly all requests have */
-    double lowest;       /* relative load of the eligible */
-};
-
 /* Looks the prompt up; notes the match in |pick|. */
 struct lbr_affinity lbr_affinity_look(struct lbr_pick *pick);
 
@@ -41,8 +32,18 @@ void lbr_affinity_note(const struct lbr_pick *pick,
                        const struct lbr_affinity *affinity,
                        struct lbr_choice *choice);
 
+/* Part of the prompt that a member knows, NaN without a prompt; that of the
+ * match, without the common head. */
+double lbr_affinity_part(const struct lbr_pick *pick,
+                         const struct lbr_affinity *affinity,
+                         uint32_t position);
+
 /* Remembers the prompt for the chosen member; part of a commit. */
 void lbr_affinity_record(struct lbr_pick *pick,
+                         const struct lbr_choice *choice);
+
+/* A commit: that, and the member's rank among equally busy ones. */
+void lbr_affinity_commit(struct lbr_pick *pick,
                          const struct lbr_choice *choice);
 
 /* Part of the prompt that a member knows, for explanations. */

@@ -11,13 +11,6 @@
 
 #include "containers/bits.h"
 
-static void commit(struct lbr_pick *pick, const struct lbr_choice *choice)
-{
-    lbr_load_order_used(&pick->group->order, choice->position,
-                        &pick->router->rng);
-    lbr_affinity_record(pick, choice);
-}
-
 /* The member with the longest part of the prompt, or LBR_BITS_NONE when nobody
  * suitable has enough of it. */
 static uint32_t warmest(const struct lbr_pick *pick,
@@ -82,7 +75,7 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
         position = least_warmed(pick, &affinity);
     }
     choice->position = position;
-    choice->commit = commit;
+    choice->commit = lbr_affinity_commit;
     lbr_affinity_note(pick, &affinity, choice);
 }
 

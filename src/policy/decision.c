@@ -2,6 +2,8 @@
 #include "policy/decision.h"
 
 #include "base/abi.h"
+#include "models/load_order.h"
+#include "policy/filter.h"
 
 #include <math.h>
 
@@ -79,6 +81,25 @@ void lbr_decision_accept(lbroute_decision *decision,
     decision->prefix_total = choice->prefix_total;
     decision->target_name_len = (uint32_t)target->name.length;
     lbr_text_export(decision->target_name, target->name);
+}
+
+void lbr_candidate_describe(lbroute_candidate *candidate,
+                            const struct lbr_pick *pick,
+                            const struct lbr_target *target, double lowest)
+{
+    candidate->size = sizeof *candidate;
+    candidate->target = target->slot.handle;
+    candidate->verdict = lbr_filter_verdict(pick, target);
+    candidate->in_flight = target->in_flight;
+    candidate->max_concurrency = target->max_concurrency;
+    candidate->weight = target->weight_now;
+    candidate->load = lbr_target_load(target);
+    candidate->relative_load = (double)NAN;
+    candidate->score = (double)NAN;
+    if (target->weight_now > 0)
+        candidate->relative_load = lbr_target_relative_load(target);
+    candidate->in_window = !candidate->verdict &&
+                           lbr_load_in_window(candidate->relative_load, lowest);
 }
 
 void lbr_decision_reject(lbroute_decision *decision,

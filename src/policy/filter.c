@@ -2,6 +2,7 @@
 #include "policy/filter.h"
 
 #include "containers/bits.h"
+#include "policy/judge.h"
 #include "policy/strategy.h"
 #include "state/registry.h"
 
@@ -128,6 +129,8 @@ int lbr_filter_verdict(const struct lbr_pick *pick,
         return LBROUTE_REASON_TOO_LARGE;
     if (wrong_model(&pick->scope, target))
         return LBROUTE_REASON_MODEL;
+    if (lbr_judge_rejects(pick, target))
+        return LBROUTE_REASON_FILTERED;
     return LBROUTE_REASON_NONE;
 }
 
@@ -137,7 +140,7 @@ static int request_matters(const struct lbr_pick *pick)
     const struct lbr_group *group = pick->group;
     const struct lbr_scope *scope = &pick->scope;
 
-    if (pick->exclusion)
+    if (pick->exclusion || (pick->run && pick->run->filters))
         return 1;
     if (pick->ask->input_tokens != LBR_TOKENS_UNKNOWN &&
         pick->ask->input_tokens > group->smallest_input)
@@ -200,11 +203,15 @@ void lbr_filter_ignore_benching(struct lbr_pick *pick)
     fill_mask(pick);
 }
 
-static int most_common(const struct lbr_rejection *rejection)
+/* Where a filter of the host took somebody whom nothing else keeps out, it is
+ * that which made the request fail. */
+static int main_reason(const struct lbr_rejection *rejection)
 {
     int most = LBROUTE_REASON_EXCLUDED;
     int reason;
 
+    if (rejection->verdicts[LBROUTE_REASON_FILTERED])
+        return LBROUTE_REASON_FILTERED;
     for (reason = most + 1; reason < LBROUTE_REASON_NO_TARGETS; reason++)
         if (rejection->verdicts[reason] > rejection->verdicts[most])
             most = reason;
@@ -232,6 +239,6 @@ int lbr_filter_explain(const struct lbr_pick *pick,
             }
         }
     if (pick->scope.candidates)
-        rejection->main_reason = most_common(rejection);
+        rejection->main_reason = main_reason(rejection);
     return rejection->limit ? LBROUTE_ERR_SATURATED : LBROUTE_ERR_NO_TARGET;
 }

@@ -36,6 +36,9 @@ struct lbr_ask {
     struct lbr_prompt prompt;
     uint64_t prefix_root; /* what the prompt is compared under */
     struct lbr_hashed hashed;
+    struct lbr_run *run; /* of the pool's own stages, once begun */
+    uint32_t rounds;     /* of them that came to nothing */
+    int explains;        /* asked by lbroute_explain() */
 };
 
 static inline uint64_t *lbr_hashed_blocks(const struct lbr_hashed *hashed)
@@ -56,6 +59,26 @@ struct lbr_scope {
     int model_only; /* no pool was named */
 };
 
+/* A prompt as the group's trie compares it, and what it is judged by. */
+struct lbr_affinity {
+    const void *symbols;
+    size_t length; /* bytes */
+    uint32_t unit; /* bytes of what is counted in decisions */
+    size_t total;  /* of those, in the whole prompt */
+    size_t common; /* leading bytes that nearly all requests have */
+    double lowest; /* relative load of the eligible */
+};
+
+/* What the scores of the pipeline are relative to, once it has chosen. */
+struct lbr_scale {
+    int known;
+    struct lbr_affinity affinity;
+    double heaviest;   /* weight of an eligible member */
+    double stage_mean; /* of the members that the pool's stages have seen */
+    uint32_t pinned;   /* member of the pin in force, or LBR_BITS_NONE */
+    double pin;        /* what the pin counts */
+};
+
 struct lbr_pick {
     struct lbroute_router *router;
     const struct lbr_ask *ask;
@@ -69,11 +92,14 @@ struct lbr_pick {
     int filtered;         /* the mask is not the group's usable bits */
     uint64_t exclusion;   /* number of this pick's exclusions, 0: none */
     int bench_ignored;
+    const struct lbr_run *run; /* whose results are heeded, or NULL */
+    uint64_t judgement;        /* number of this pick at its targets */
 
     uint64_t pin_key; /* 0: the strategy does not pin, or nothing to pin */
     struct lbr_session *session; /* the pin in force, or NULL */
     struct lbr_trie_match match; /* how far the prompt is known, if asked */
     size_t block_bytes;          /* that the pool wants hashed, 0: none */
+    struct lbr_scale scale;
 };
 
 /* Why nobody was eligible. */

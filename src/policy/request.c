@@ -176,6 +176,9 @@ int lbr_request_read(const struct lbroute_router *router,
     ask->hashed.block_bytes = 0;
     ask->hashed.near = space->blocks;
     ask->hashed.scratch = NULL;
+    ask->run = NULL;
+    ask->rounds = 0;
+    ask->explains = 0;
     if (request->session_len)
         lbr_request_hash_key(ask); /* short: cheaper than asking */
     return LBROUTE_OK;
@@ -220,8 +223,8 @@ static size_t find_room(struct lbroute_router *router, struct lbr_ask *ask,
     return LBR_NEAR_BLOCKS;
 }
 
-static void hash_blocks(struct lbroute_router *router, struct lbr_ask *ask,
-                        size_t block_bytes)
+void lbr_request_hash_blocks(struct lbroute_router *router, struct lbr_ask *ask,
+                             size_t block_bytes)
 {
     struct lbr_hashed *hashed = &ask->hashed;
     size_t count = ask->prompt.length / block_bytes;
@@ -242,15 +245,6 @@ void lbr_request_release(struct lbroute_router *router, struct lbr_ask *ask)
     lbr_scratch_give(&router->scratches, ask->hashed.scratch);
     (void)lbr_router_leave(router, 0);
     ask->hashed.scratch = NULL;
-}
-
-void lbr_request_supply(struct lbroute_router *router, struct lbr_ask *ask,
-                        int needs, size_t block_bytes)
-{
-    if (needs == LBR_ROUTE_NEEDS_KEY)
-        lbr_request_hash_key(ask);
-    else
-        hash_blocks(router, ask, block_bytes);
 }
 
 void lbr_request_publish(struct lbroute_router *router,
@@ -280,5 +274,5 @@ void lbr_request_foresee(struct lbroute_router *router, struct lbr_ask *ask)
     sizes.bytes = (uint32_t)value;
     block_bytes = lbr_request_block_bytes(ask, sizes);
     if (block_bytes)
-        hash_blocks(router, ask, block_bytes);
+        lbr_request_hash_blocks(router, ask, block_bytes);
 }

@@ -36,9 +36,9 @@ size_t lbr_request_block_bytes(const struct lbr_ask *ask,
  * that lbr_route() need not ask for them. */
 void lbr_request_foresee(struct lbroute_router *router, struct lbr_ask *ask);
 
-/* Hashes what lbr_route() said it needs (LBR_ROUTE_NEEDS_…). */
-void lbr_request_supply(struct lbroute_router *router, struct lbr_ask *ask,
-                        int needs, size_t block_bytes);
+/* Hashes the blocks of the prompt, once it turns out to be needed. */
+void lbr_request_hash_blocks(struct lbroute_router *router, struct lbr_ask *ask,
+                             size_t block_bytes);
 
 /* Gives back what the request borrowed from the router. */
 void lbr_request_release(struct lbroute_router *router, struct lbr_ask *ask);

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "policy/filter.h"
+#include "policy/judge.h"
 #include "policy/request.h"
 #include "policy/strategy.h"
 
@@ -91,13 +92,32 @@ static void start(struct lbr_pick *pick, struct lbroute_router *router,
     pick->filtered = 0;
     pick->exclusion = 0;
     pick->bench_ignored = 0;
+    pick->run = NULL;
+    pick->judgement = 0;
     pick->pin_key = 0;
     pick->session = NULL;
     pick->block_bytes = 0;
+    pick->scale.known = 0;
 }
 
-int lbr_route(struct lbroute_router *router, const struct lbr_ask *ask,
-              uint64_t now, struct lbr_pick *pick, struct lbr_choice *choice)
+/* Everybody whom the filters let pass, those of the pool's own included, once
+ * they have been asked. */
+static int find_candidates(struct lbr_pick *pick, struct lbr_ask *ask)
+{
+    int result = lbr_judge_apply(pick);
+
+    if (result)
+        return result;
+    if (!find_eligible(pick))
+        return lbr_judge_missed(pick) ? LBR_ROUTE_AGAIN : LBROUTE_ERR_NO_TARGET;
+    if (!pick->scope.strategy->calls_stages || ask->run ||
+        lbr_list_empty(&pick->scope.pool->stages))
+        return LBROUTE_OK;
+    return lbr_judge_start(pick, ask);
+}
+
+int lbr_route(struct lbroute_router *router, struct lbr_ask *ask, uint64_t now,
+              struct lbr_pick *pick, struct lbr_choice *choice)
 {
     int result;
 
@@ -110,14 +130,46 @@ int lbr_route(struct lbroute_router *router, const struct lbr_ask *ask,
     pick->block_bytes = wanted_blocks(pick);
     if (pick->block_bytes != ask->hashed.block_bytes && pick->block_bytes)
         return LBR_ROUTE_NEEDS_BLOCKS;
-    if (!find_eligible(pick))
-        return LBROUTE_ERR_NO_TARGET;
+    result = find_candidates(pick, ask);
+    if (result)
+        return result;
     find_pin(pick);
     choice->prefix_matched = choice->prefix_total = -1;
     pick->scope.strategy->choose(pick, choice);
     if (!pick->group->by_pool)
         renew_for_report(pick, choice);
     return LBROUTE_OK;
+}
+
+int lbr_route_admit(const struct lbroute_router *router,
+                    const struct lbr_ask *ask)
+{
+    if (lbr_list_empty(&router->stages.under_way) || ask->run)
+        return LBROUTE_OK;
+    return lbr_stages_inside(&router->stages) ? LBROUTE_ERR_BUSY : LBROUTE_OK;
+}
+
+int lbr_route_supply(struct lbroute_router *router, struct lbr_ask *ask,
+                     int result, size_t block_bytes)
+{
+    switch (result) {
+    case LBR_ROUTE_NEEDS_KEY:
+        lbr_request_hash_key(ask);
+        return 1;
+    case LBR_ROUTE_NEEDS_BLOCKS:
+        lbr_request_hash_blocks(router, ask, block_bytes);
+        return 1;
+    case LBR_ROUTE_NEEDS_STAGES:
+        lbr_judge_call(ask);
+        return 1;
+    default:
+        lbr_judge_finish(router, ask);
+        ask->rounds++;
+        if (result == LBR_ROUTE_AGAIN)
+            return 1;
+        lbr_request_release(router, ask);
+        return 0;
+    }
 }
 
 static void count_share(const struct lbr_pick *pick, struct lbr_target *target)

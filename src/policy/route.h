@@ -5,16 +5,30 @@
 
 #include "policy/pick.h"
 
-/* Beside the public codes: the strategy wants the ring key, or the blocks of
- * the prompt (of pick->block_bytes). The caller hashes them without the lock
- * and asks again; see lbr_request_supply(). */
-enum { LBR_ROUTE_NEEDS_KEY = 1, LBR_ROUTE_NEEDS_BLOCKS = 2 };
+/* Beside the public codes: what must be done without the lock before the
+ * request can be routed. */
+#define LBR_ROUTE_NEEDS_KEY 1    /* the ring key must be hashed */
+#define LBR_ROUTE_NEEDS_STAGES 2 /* the pool's own stages must be called */
+#define LBR_ROUTE_AGAIN 3 /* their results are about others: call again */
+#define LBR_ROUTE_NEEDS_BLOCKS 4 /* the prompt's blocks must be hashed */
 
 /* Chooses at |now|; moves nothing. Returns 0 with a choice;
  * LBROUTE_ERR_NO_TARGET when nobody is eligible (lbr_filter_explain() tells
- * why); LBROUTE_ERR_NOT_FOUND for a stale pool; or what it needs. */
-int lbr_route(struct lbroute_router *router, const struct lbr_ask *ask,
-              uint64_t now, struct lbr_pick *pick, struct lbr_choice *choice);
+ * why); LBROUTE_ERR_NOT_FOUND for a stale pool; LBROUTE_ERR_NO_MEMORY; or a
+ * code above. */
+int lbr_route(struct lbroute_router *router, struct lbr_ask *ask, uint64_t now,
+              struct lbr_pick *pick, struct lbr_choice *choice);
+
+/* Call first. Returns 0, or LBROUTE_ERR_BUSY in a thread that is inside one of
+ * the router's stages. */
+int lbr_route_admit(const struct lbroute_router *router,
+                    const struct lbr_ask *ask);
+
+/* Does what a code above asks for and returns 1: ask again. With any other
+ * result it ends what was begun and returns 0. Blocks are of |block_bytes|. The
+ * lock is not held. */
+int lbr_route_supply(struct lbroute_router *router, struct lbr_ask *ask,
+                     int result, size_t block_bytes);
 
 /* Makes a choice count: the rule moves, the slot is taken, the pin renewed,
  * the ticket filled in. */

@@ -23,6 +23,7 @@ struct lbr_strategy {
     int needs_ring_key; /* asks for the hash of session or conversation */
     enum lbr_pins pins; /* what successes pin to their target */
     int shares_memory;  /* its trie is shared among clients */
+    int calls_stages;   /* the pool's own filters and scorers take part */
 
     /* Chooses among at least one eligible member. */
     void (*choose)(struct lbr_pick *pick, struct lbr_choice *choice);
@@ -40,6 +41,7 @@ extern const struct lbr_strategy lbr_strategy_consistent_hash;
 extern const struct lbr_strategy lbr_strategy_sticky_session;
 extern const struct lbr_strategy lbr_strategy_cache_aware;
 extern const struct lbr_strategy lbr_strategy_kv_aware;
+extern const struct lbr_strategy lbr_strategy_pipeline;
 
 /* The strategy of a name (empty: the default), or NULL. */
 const struct lbr_strategy *lbr_strategy_find(struct lbr_text name);

@@ -72,6 +72,14 @@ static const struct row table[LBR_PARAM_COUNT] = {
     REAL("load.signal_ttl",
          "seconds a reported load counts in full; then it fades in as many", 10,
          0.001, 365 * DAY),
+    REAL("pipeline.session",
+         "weight of a session's pin; from 1 on it outweighs all scorers", 1, 0,
+         1000),
+    REAL("pipeline.weight", "weight of the scorer of targets' weights", 1, 0,
+         1000),
+    REAL("pipeline.load", "weight of the scorer of load", 1, 0, 1000),
+    REAL("pipeline.prefix", "weight of the scorer of known prompts", 1, 0,
+         1000),
     WHOLE("prefix.block_bytes", "bytes of text in a hashed block", 256, 1,
           1048576),
     WHOLE("prefix.block_tokens", "token ids in a hashed block", 16, 1, 65536),
@@ -96,6 +104,10 @@ static void convert(struct lbr_params *params)
     params->cache_budget = value[LBR_PARAM_CACHE_BUDGET] < (double)SIZE_MAX
                                ? (size_t)value[LBR_PARAM_CACHE_BUDGET]
                                : SIZE_MAX;
+    params->pipeline.session = value[LBR_PARAM_PIPELINE_SESSION];
+    params->pipeline.weight = value[LBR_PARAM_PIPELINE_WEIGHT];
+    params->pipeline.load = value[LBR_PARAM_PIPELINE_LOAD];
+    params->pipeline.prefix = value[LBR_PARAM_PIPELINE_PREFIX];
     params->cache_blocks = value[LBR_PARAM_CACHE_MODE] >= 1;
     params->kv.capacity = (uint64_t)value[LBR_PARAM_KV_CAPACITY];
     params->kv.idle = lbr_time_from_seconds(value[LBR_PARAM_KV_CLIENT_IDLE]);

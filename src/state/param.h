@@ -28,6 +28,10 @@ enum lbr_param {
     LBR_PARAM_KV_SPREAD,
     LBR_PARAM_KV_THRESHOLD,
     LBR_PARAM_SIGNAL_TTL,
+    LBR_PARAM_PIPELINE_SESSION,
+    LBR_PARAM_PIPELINE_WEIGHT,
+    LBR_PARAM_PIPELINE_LOAD,
+    LBR_PARAM_PIPELINE_PREFIX,
     LBR_PARAM_PREFIX_BLOCK_BYTES,
     LBR_PARAM_PREFIX_BLOCK_TOKENS,
     LBR_PARAM_PREFIX_COMMON,
@@ -51,6 +55,9 @@ struct lbr_params {
     int weighted_points;
     double cache_threshold;
     size_t cache_budget;
+    struct {
+        double session, weight, load, prefix;
+    } pipeline;       /* weights of the scorers */
     int cache_blocks; /* compare hashes of blocks */
     struct lbr_share_rules kv;
     double kv_spread, kv_threshold;

@@ -12,6 +12,7 @@
 
 #include "state/group.h"
 #include "state/param.h"
+#include "state/stage.h"
 
 struct lbr_strategy;
 
@@ -23,7 +24,8 @@ struct lbr_pool {
     enum lbr_trie_kind trie_kind; /* of its groups, if they keep a trie */
     uint32_t targets;
     struct lbr_params params;
-    struct lbr_text name; /* own allocation */
+    struct lbr_link stages; /* of the host's own */
+    struct lbr_text name;   /* own allocation */
 };
 
 struct lbr_model {

@@ -11,6 +11,7 @@
 #include "state/pool.h"
 #include "state/scratch.h"
 #include "state/session.h"
+#include "state/stage.h"
 #include "state/ticket.h"
 
 /* Pools whose block sizes are published; others share places. */
@@ -28,6 +29,7 @@ struct lbroute_router {
     struct lbr_tickets tickets;
     struct lbr_sessions sessions;
     struct lbr_scratches scratches;
+    struct lbr_stages stages;
 
     uint64_t arrivals; /* targets ever added */
     uint64_t picks, expired, orphans;

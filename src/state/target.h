@@ -63,6 +63,11 @@ struct lbr_target {
     uint64_t expired;
     /* When it was last seen full, benched, draining; LBR_NEVER: not yet. */
     uint64_t full_at, benched_at, drained_at;
+
+    /* Scratch: the pick whose stages judged it, and what they gave it; below 0
+     * when a filter did not keep it. */
+    uint64_t judged_by;
+    double judged;
 };
 
 static inline double lbr_target_load(const struct lbr_target *target)

@@ -592,7 +592,14 @@ static void ca_kind_housekeeping(void **state)
     fleet_close(&fleet);
 }
 
-/* Another strategy keeps no prompts; on the way back all are cold. */
+static int keeps_prompts(const char *strategy)
+{
+    return strcmp(strategy, "cache_aware") == 0 ||
+           strcmp(strategy, "pipeline") == 0;
+}
+
+/* A strategy that keeps no prompts forgets them: on the way back all are cold.
+ * Those that do share what is known. */
 static void ca_kind_strategy_away_and_back(void **state)
 {
     const char *other;
@@ -600,7 +607,7 @@ static void ca_kind_strategy_away_and_back(void **state)
 
     for (size_t i = 0; (other = lbroute_strategy_name(i)) != NULL; i++) {
         struct fleet fleet;
-        int same = strcmp(other, "cache_aware") == 0;
+        int same = keeps_prompts(other);
         uint64_t warm;
         open_ca(&fleet, 3, 1);
         prompt_warm(&fleet, B, text, TEXT);

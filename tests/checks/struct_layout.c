@@ -28,7 +28,7 @@ PIN(lbroute_allocator, allocate, 0);
 PIN(lbroute_allocator, release, 8);
 PIN(lbroute_allocator, user, 16);
 
-SIZE(lbroute_router_options, 104);
+SIZE(lbroute_router_options, 112);
 PIN(lbroute_router_options, size, 0);
 PIN(lbroute_router_options, allocator, 8);
 PIN(lbroute_router_options, seed, 32);
@@ -42,6 +42,8 @@ PIN(lbroute_router_options, single_threaded, 80);
 PIN(lbroute_router_options, reserved0, 84);
 PIN(lbroute_router_options, header_prefix, 88);
 PIN(lbroute_router_options, header_prefix_len, 96);
+PIN(lbroute_router_options, max_scorers, 104);
+PIN(lbroute_router_options, reserved1, 108);
 
 SIZE(lbroute_pool_options, 40);
 PIN(lbroute_pool_options, size, 0);
@@ -163,6 +165,37 @@ PIN(lbroute_event, size, 0);
 PIN(lbroute_event, ticket, 8);
 PIN(lbroute_event, kind, 16);
 PIN(lbroute_event, reserved0, 20);
+
+SIZE(lbroute_score_request, 48);
+PIN(lbroute_score_request, size, 0);
+PIN(lbroute_score_request, scorer, 8);
+PIN(lbroute_score_request, pool, 16);
+PIN(lbroute_score_request, request, 24);
+PIN(lbroute_score_request, now, 32);
+PIN(lbroute_score_request, explaining, 40);
+PIN(lbroute_score_request, reserved0, 44);
+
+SIZE(lbroute_scorer_options, 64);
+PIN(lbroute_scorer_options, size, 0);
+PIN(lbroute_scorer_options, name, 8);
+PIN(lbroute_scorer_options, name_len, 16);
+PIN(lbroute_scorer_options, kind, 24);
+PIN(lbroute_scorer_options, reserved0, 28);
+PIN(lbroute_scorer_options, weight, 32);
+PIN(lbroute_scorer_options, score, 40);
+PIN(lbroute_scorer_options, destroy, 48);
+PIN(lbroute_scorer_options, user, 56);
+
+SIZE(lbroute_scorer_stats, 312);
+PIN(lbroute_scorer_stats, size, 0);
+PIN(lbroute_scorer_stats, pool, 8);
+PIN(lbroute_scorer_stats, kind, 16);
+PIN(lbroute_scorer_stats, name_len, 20);
+PIN(lbroute_scorer_stats, weight, 24);
+PIN(lbroute_scorer_stats, calls, 32);
+PIN(lbroute_scorer_stats, errors, 40);
+PIN(lbroute_scorer_stats, not_finite, 48);
+PIN(lbroute_scorer_stats, name, 56);
 
 SIZE(lbroute_stats, 336);
 PIN(lbroute_stats, size, 0);

@@ -97,6 +97,7 @@ static void run_operation(struct program *program)
         program_set_weight,    program_drain,         program_bench,
         program_add_pool,      program_update_pool,   program_remove_pool,
         program_set_parameter, program_walk,          program_misuse,
+        program_add_scorer,    program_change_scorer,
     };
     uint32_t count = sizeof operations / sizeof operations[0];
     operations[program_below(program, count)](program);
@@ -162,6 +163,7 @@ static void finish(struct program *program)
 {
     model_check_counts(&program->model, program->router);
     lbroute_router_destroy(program->router);
+    program_check_scorers_gone(program);
     CHECK_U(program->heap.live, 0);
     CHECK_U(program->heap.bytes, 0);
 }

@@ -27,6 +27,8 @@ static const struct strategy_rules known_rules[] = {
                         1u << LBROUTE_RULE_LEAST_WARMED},
     {"kv_aware", 1u << LBROUTE_RULE_KV_AWARE | 1u << LBROUTE_RULE_WEIGHTED |
                      1u << LBROUTE_RULE_LEAST_CONNECTIONS},
+    {"pipeline",
+     1u << LBROUTE_RULE_STICKY_SESSION | 1u << LBROUTE_RULE_PIPELINE},
 };
 
 static uint32_t rules_of(const char *strategy)
@@ -170,7 +172,7 @@ static size_t length_of(const struct program *program, lbroute_pool pool,
                   : request->prompt_len;
 }
 
-/* Only `cache_aware` and `kv_aware` compare prompts. */
+/* Only `cache_aware`, `kv_aware` and `pipeline` compare prompts. */
 static void check_prefix(struct program *program,
                          const struct program_request *request,
                          const struct model_target *target,
@@ -181,7 +183,8 @@ static void check_prefix(struct program *program,
     if (rules == ~(uint32_t)0)
         return;
     int kv = (rules >> LBROUTE_RULE_KV_AWARE) & 1;
-    if (!kv && !((rules >> LBROUTE_RULE_CACHE_AWARE) & 1)) {
+    if (!kv && !(rules & (1u << LBROUTE_RULE_CACHE_AWARE |
+                          1u << LBROUTE_RULE_PIPELINE))) {
         CHECK_I(decision->prefix_matched, -1);
         CHECK_I(decision->prefix_total, -1);
         return;

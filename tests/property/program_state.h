@@ -15,11 +15,26 @@
 #include "model.h"
 #include "prng.h"
 
-enum { PROGRAM_POOLS = 4, PROGRAM_TARGETS = 24, PROGRAM_STALE = 8 };
+enum {
+    PROGRAM_POOLS = 4,
+    PROGRAM_TARGETS = 24,
+    PROGRAM_STALE = 8,
+    PROGRAM_SCORERS = 8
+};
 
 struct program_pool {
     lbroute_pool handle; /**< 0: this place is free. */
     size_t strategy;     /**< An index of lbroute_strategy_name(). */
+};
+
+struct program;
+
+/** A scorer of the host's own. */
+struct program_scorer {
+    struct program *program;
+    lbroute_scorer handle;
+    uint32_t manner; /**< What it does when it is called. */
+    int alive;       /**< Its destructor has not run. */
 };
 
 struct program {
@@ -34,14 +49,16 @@ struct program {
     int prompts; /**< Requests have prompts. */
     int unseen;  /**< The model's time has not been told to the router yet. */
     /** lbroute_router_estimate() of the options. It counts 100 ring points a
-     * target and no prompts, so it is void (0) once points follow weights, and
-     * where requests have prompts. */
+     * target and neither prompts nor buffers of scorers, so it is void (0) once
+     * points follow weights or a scorer is there, and where requests have
+     * prompts. */
     size_t estimate;
     uint32_t max_tickets;
     uint32_t max_sessions;
     uint32_t strategies; /**< How many there are. */
     uint32_t names;      /**< Targets named so far. */
     struct program_pool pools[PROGRAM_POOLS];
+    struct program_scorer scorers[PROGRAM_SCORERS];
     lbroute_target removed[PROGRAM_STALE];
     size_t removed_count;
     lbroute_ticket settled[PROGRAM_STALE];
@@ -80,6 +97,12 @@ void program_bench(struct program *program);
 void program_remove_target(struct program *program);
 void program_set_gauge(struct program *program);
 void program_walk(struct program *program);
+
+/* program_scorers.c: scorers of the host's own. */
+void program_add_scorer(struct program *program);
+void program_change_scorer(struct program *program);
+/** After the router: every destructor has run. */
+void program_check_scorers_gone(const struct program *program);
 
 /* program_traffic.c: requests and time. */
 void program_pick(struct program *program);

@@ -17,6 +17,8 @@ enum kind {
     UPDATE_TARGET,
     SET_WEIGHT,
     REMOVE_TARGET,
+    ADD_SCORER,
+    REMOVE_SCORER,
     PICK,
     OBSERVE,
     KINDS
@@ -178,6 +180,54 @@ static int remove_target(struct script_life *life,
                                  life->targets[operation->a % SCRIPT_TARGETS]);
 }
 
+/* By what is the same in every life, which handles need not be. */
+static int score(void *user, const lbroute_score_request *request,
+                 const lbroute_candidate *candidates, size_t count,
+                 double *scores)
+{
+    (void)user;
+    (void)request;
+    for (size_t i = 0; i < count; i++)
+        scores[i] = 1 / (1 + candidates[i].weight);
+    return 0;
+}
+
+static void destroy(void *user)
+{
+    struct script_life *life = user;
+    life->destroyed++;
+}
+
+/* One or two in each pool; of the same name when tried twice. */
+static int add_scorer(struct script_life *life,
+                      const struct script_operation *operation)
+{
+    static const char *const names[] = {"one", "a long name for a scorer"};
+    uint32_t place = operation->a % SCRIPT_POOLS;
+    lbroute_scorer_options options;
+    lbroute_scorer handle = 0;
+    lbroute_scorer_options_init(&options, sizeof options);
+    options.name = names[operation->b % 2];
+    options.name_len = strlen(options.name);
+    options.kind = (int32_t)(operation->c % 2);
+    options.score = score;
+    options.destroy = destroy;
+    options.user = life;
+    life->created++;
+    int result = lbroute_scorer_register(life->router, life->pools[place],
+                                         &options, &handle);
+    if (result == LBROUTE_OK)
+        life->scorers[place] = handle;
+    return result;
+}
+
+static int remove_scorer(struct script_life *life,
+                         const struct script_operation *operation)
+{
+    return lbroute_scorer_remove(life->router,
+                                 life->scorers[operation->a % SCRIPT_POOLS]);
+}
+
 static int64_t place_of(const struct script_life *life, lbroute_target target)
 {
     for (int i = 0; i < SCRIPT_TARGETS; i++) {
@@ -248,8 +298,8 @@ int script_perform(struct script_life *life, const struct script *script,
 {
     static int (*const calls[])(struct script_life *,
                                 const struct script_operation *) = {
-        add_pool,   update_pool,   remove_pool, set_pool,
-        add_target, update_target, set_weight,  remove_target,
+        add_pool,      update_pool, remove_pool,   set_pool,   add_target,
+        update_target, set_weight,  remove_target, add_scorer, remove_scorer,
     };
     const struct script_operation *operation = &script->operations[number];
     int64_t trace = 0;

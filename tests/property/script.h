@@ -4,7 +4,7 @@
  *
  * The script is drawn once from a seed and then played as often as wanted. It
  * adds pools and targets, grows every table, picks under every strategy with
- * sessions and, if wanted, prompts, moves, re-weighs and removes. Each
+ * sessions, scorers and, if wanted, prompts, moves, re-weighs and removes. Each
  * operation leaves one number in a trace (whom a pick went to, what a call
  * returned), so that two lives can be compared.
  */
@@ -45,6 +45,8 @@ struct script_life {
     size_t open_count;
     uint64_t now;
     int recorded; /**< The last pick's strategy remembers its prompt. */
+    lbroute_scorer scorers[SCRIPT_POOLS];
+    uint64_t created, destroyed; /**< Scorers, failed registrations too. */
     int64_t trace[SCRIPT_OPERATIONS];
 };
 

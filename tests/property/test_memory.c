@@ -64,6 +64,7 @@ static void finish(struct script_life *life)
     CHECK_U(stats.orphan_tickets, life->open_count);
     CHECK_U(stats.memory_bytes, life->heap.bytes);
     lbroute_router_destroy(life->router);
+    CHECK_U(life->destroyed, life->created);
     CHECK_U(life->heap.live, 0);
     CHECK_U(life->heap.bytes, 0);
 }
@@ -360,6 +361,33 @@ static void traffic_start(struct traffic *traffic, const char *strategy)
     traffic_warm(traffic);
 }
 
+static int score_evenly(void *user, const lbroute_score_request *request,
+                        const lbroute_candidate *candidates, size_t count,
+                        double *scores)
+{
+    (void)user;
+    for (size_t i = 0; i < count; i++)
+        scores[i] = candidates[i].load > 1;
+    return request->now / MILLISECOND % 50 == 0;
+}
+
+/* A filter and a scorer of the host's own, which fail at times. */
+static void traffic_score(struct traffic *traffic)
+{
+    for (char name[] = "a"; name[0] < 'c'; name[0]++) {
+        lbroute_scorer scorer = 0;
+        lbroute_scorer_options options;
+        lbroute_scorer_options_init(&options, sizeof options);
+        options.name = name;
+        options.name_len = 1;
+        options.kind = name[0] == 'a';
+        options.score = score_evenly;
+        CHECK_I(lbroute_scorer_register(traffic->router, traffic->pool,
+                                        &options, &scorer),
+                LBROUTE_OK);
+    }
+}
+
 /* Settles the oldest request and sends another: some are refused, some avoid a
  * target, some have no session. */
 static void traffic_step(struct traffic *traffic)
@@ -397,6 +425,21 @@ static void traffic_step(struct traffic *traffic)
                    1, traffic->now);
 }
 
+static void check_warm(struct traffic *traffic)
+{
+    for (size_t i = 0; i < 5000; i++)
+        traffic_step(traffic);
+    uint64_t calls = traffic->heap.calls;
+    for (size_t i = 0; i < scaled(100000); i++) {
+        check_step(i);
+        traffic_step(traffic);
+        CHECK_U(traffic->heap.calls, calls);
+    }
+    CHECK_U(api_stats(traffic->router).allocations, calls);
+    lbroute_router_destroy(traffic->router);
+    CHECK_U(traffic->heap.live, 0);
+}
+
 static void warm_picks_allocate_nothing(void **state)
 {
     (void)state;
@@ -404,18 +447,11 @@ static void warm_picks_allocate_nothing(void **state)
     const char *strategy;
     for (size_t i = 0; (strategy = lbroute_strategy_name(i)) != NULL; i++) {
         traffic_start(&traffic, strategy);
-        for (size_t j = 0; j < 5000; j++)
-            traffic_step(&traffic);
-        uint64_t calls = traffic.heap.calls;
-        for (size_t j = 0; j < scaled(100000); j++) {
-            check_step(j);
-            traffic_step(&traffic);
-            CHECK_U(traffic.heap.calls, calls);
-        }
-        CHECK_U(api_stats(traffic.router).allocations, calls);
-        lbroute_router_destroy(traffic.router);
-        CHECK_U(traffic.heap.live, 0);
+        check_warm(&traffic);
     }
+    traffic_start(&traffic, "pipeline");
+    traffic_score(&traffic);
+    check_warm(&traffic);
 }
 
 /* --- Churn --------------------------------------------------------------- */

@@ -76,7 +76,8 @@ static void strategies(void **state)
     static const char *const names[] = {
         "weighted",       "round_robin",       "random",
         "power_of_two",   "least_connections", "consistent_hash",
-        "sticky_session", "cache_aware",       "kv_aware"};
+        "sticky_session", "cache_aware",       "kv_aware",
+        "pipeline"};
     size_t count = sizeof names / sizeof names[0];
     (void)state;
 

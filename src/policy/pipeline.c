@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* pipeline: whoever the filters leave is scored; the highest weighted sum
+ * inside the least-busy window is served, ties by rank.
+ *
+ *     pin       a session's pin, against all other weights together
+ *     weight    effective weight / heaviest
+ *     load      (lowest load + 1) / (load + 1): equal loads are 1, and one
+ *               request on an idle target counts already
+ *     prefix    known part of the prompt; without a prompt nothing
+ *     stages    the pool's own scorers, where unknown their mean */
+#include "policy/affinity.h"
+#include "policy/judge.h"
+
+#include "containers/bits.h"
+
+#include <math.h>
+
+static const struct lbr_params *params_of(const struct lbr_pick *pick)
+{
+    return &pick->scope.pool->params;
+}
+
+/* What the pool's own scorers give a member, NaN if they have not seen it. */
+static double judged(const struct lbr_pick *pick, uint32_t position)
+{
+    const struct lbr_target *target = lbr_pick_target(pick, position);
+
+    return lbr_judge_seen(pick, target) ? target->judged : (double)NAN;
+}
+
+/* The mean of those that were seen. Rounding must not put it above the highest
+ * or below the lowest: unknown is neither best nor worst. */
+static double mean_of_stages(const struct lbr_pick *pick)
+{
+    uint32_t members = pick->group->count;
+    double lowest = (double)INFINITY;
+    double highest = 0;
+    double sum = 0;
+    uint32_t count = 0;
+    uint32_t i;
+
+    for (i = lbr_bits_next(pick->mask, members, 0); i != LBR_BITS_NONE;
+         i = lbr_bits_next(pick->mask, members, i + 1)) {
+        double score = judged(pick, i);
+
+        if (isnan(score))
+            continue;
+        sum += score;
+        count++;
+        lowest = score < lowest ? score : lowest;
+        highest = score > highest ? score : highest;
+    }
+    return count ? fmax(lowest, fmin(highest, sum / count)) : 0;
+}
+
+static double heaviest(const struct lbr_pick *pick)
+{
+    uint32_t count = pick->group->count;
+    double most = 0;
+    uint32_t i;
+
+    for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
+         i = lbr_bits_next(pick->mask, count, i + 1)) {
+        double weight = lbr_pick_target(pick, i)->weight_now;
+
+        most = weight > most ? weight : most;
+    }
+    return most;
+}
+
+static void set_scale(struct lbr_pick *pick)
+{
+    const struct lbr_params *params = params_of(pick);
+    struct lbr_scale *scale = &pick->scale;
+    double others = params->pipeline.weight + params->pipeline.load +
+                    params->pipeline.prefix;
+
+    scale->known = 1;
+    scale->affinity = lbr_affinity_look(pick);
+    scale->heaviest = heaviest(pick);
+    scale->stage_mean = 0;
+    if (pick->run) {
+        scale->stage_mean = mean_of_stages(pick);
+        others += pick->run->weights;
+    }
+    scale->pinned = lbr_pick_pinned(pick);
+    scale->pin = params->pipeline.session * (1 + others);
+}
+
+/* All but the pin. */
+static double score_without_pin(const struct lbr_pick *pick, uint32_t position)
+{
+    const struct lbr_params *params = params_of(pick);
+    const struct lbr_scale *scale = &pick->scale;
+    double weight = lbr_pick_target(pick, position)->weight_now;
+    double load = lbr_affinity_load(pick, position);
+    double score =
+        params->pipeline.weight * (weight / scale->heaviest) +
+        params->pipeline.load * ((scale->affinity.lowest + 1) / (load + 1));
+
+    if (scale->affinity.length && params->pipeline.prefix > 0)
+        score += params->pipeline.prefix *
+                 lbr_affinity_part(pick, &scale->affinity, position);
+    if (pick->run) {
+        double own = judged(pick, position);
+
+        score += isnan(own) ? scale->stage_mean : own;
+    }
+    return score;
+}
+
+/* The best of the members in the window but |left_out|, or LBR_BITS_NONE. */
+static uint32_t best_without_pin(const struct lbr_pick *pick, uint32_t left_out,
+                                 double *highest)
+{
+    uint32_t count = pick->group->count;
+    uint32_t best = LBR_BITS_NONE;
+    uint32_t i;
+
+    for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
+         i = lbr_bits_next(pick->mask, count, i + 1)) {
+        double score;
+
+        if (i == left_out ||
+            !lbr_affinity_in_window(pick, &pick->scale.affinity, i))
+            continue;
+        score = score_without_pin(pick, i);
+        if (best != LBR_BITS_NONE &&
+            (score < *highest ||
+             (score == *highest &&
+              !lbr_load_order_tie(&pick->group->order, i, best))))
+            continue;
+        best = i;
+        *highest = score;
+    }
+    return best;
+}
+
+/* Whether the pinned member wins against the best of the others, and by what
+ * rule: that of the pin, where it would not have been ahead without it. */
+static int pin_wins(const struct lbr_pick *pick, uint32_t rival, double rivals,
+                    struct lbr_choice *choice)
+{
+    uint32_t pinned = pick->scale.pinned;
+    double own = score_without_pin(pick, pinned);
+
+    choice->score = own + pick->scale.pin;
+    if (rival != LBR_BITS_NONE && rivals > choice->score)
+        return 0;
+    if (rival != LBR_BITS_NONE && rivals == choice->score &&
+        lbr_load_order_tie(&pick->group->order, rival, pinned))
+        return 0;
+    if (rival != LBR_BITS_NONE && rivals >= own && pick->scale.pin > 0)
+        choice->rule = LBROUTE_RULE_STICKY_SESSION;
+    return 1;
+}
+
+static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
+{
+    uint32_t pinned = LBR_BITS_NONE;
+    double highest = 0;
+    uint32_t best;
+
+    set_scale(pick);
+    if (pick->scale.pinned != LBR_BITS_NONE &&
+        lbr_affinity_in_window(pick, &pick->scale.affinity, pick->scale.pinned))
+        pinned = pick->scale.pinned;
+    best = best_without_pin(pick, pinned, &highest);
+    choice->rule = LBROUTE_RULE_PIPELINE;
+    if (pinned != LBR_BITS_NONE && pin_wins(pick, best, highest, choice)) {
+        best = pinned;
+        highest = choice->score;
+    }
+    choice->position = best;
+    choice->commit = lbr_affinity_commit;
+    lbr_affinity_note(pick, &pick->scale.affinity, choice);
+    choice->score = highest;
+}
+
+static double score(const struct lbr_pick *pick, uint32_t position)
+{
+    double pin = 0;
+
+    if (!pick->scale.known || !lbr_bits_has(pick->mask, position))
+        return (double)NAN;
+    if (position == pick->scale.pinned)
+        pin = pick->scale.pin;
+    return score_without_pin(pick, position) + pin;
+}
+
+const struct lbr_strategy lbr_strategy_pipeline = {
+    .name = "pipeline",
+    .uses = LBR_USES_ORDER | LBR_USES_TRIE,
+    .promise = LBR_PROMISE_NONE,
+    .pins = LBR_PINS_SESSIONS,
+    .calls_stages = 1,
+    .choose = choose,
+    .score = score,
+};
