@@ -94,7 +94,7 @@ static void *open_ample(const bench_case *test)
     forest *self = open_forest(test, AMPLE);
 
     for (size_t i = 0; i < self->prompts->count; i++)
-        record(self, &self->prompts->all[i]);
+        record(self, bench_prompts_get(self->prompts, i));
     record_next(self, 0, 4 * self->prompts->count);
     return self;
 }
