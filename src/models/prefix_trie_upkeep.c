@@ -10,14 +10,17 @@
 static uint64_t symbol_at(const struct lbr_trie *trie,
                           const unsigned char *bytes)
 {
-    uint64_t symbol = 0;
+    uint64_t symbol;
 
-    memcpy(&symbol, bytes, trie->unit);
+    if (trie->unit == 1)
+        return *bytes;
+    memcpy(&symbol, bytes, sizeof symbol);
     return symbol;
 }
 
-/* Key of a child in the table. Handles are distinct from root keys for all
- * practical purposes; an entry is checked anyway. */
+/* Key of a child in the table: below one parent, distinct for each symbol.
+ * Handles are distinct from root keys for all practical purposes; an entry's
+ * parent is checked anyway. */
 static uint64_t child_key(const struct lbr_trie *trie,
                           const struct lbr_trie_node *parent, uint64_t root,
                           const unsigned char *bytes)
@@ -44,8 +47,7 @@ struct lbr_trie_node *lbr_trie_child(const struct lbr_trie *trie,
            LBR_MAP_NONE) {
         struct lbr_trie_node *node = lbr_slab_at(&trie->nodes, index);
 
-        if (node->parent == parent && node->root == root &&
-            symbol_at(trie, lbr_trie_run(node)) == symbol_at(trie, bytes))
+        if (node->parent == parent && node->root == root)
             return node;
     }
     return NULL;
