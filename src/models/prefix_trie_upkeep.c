@@ -63,11 +63,19 @@ struct lbr_trie_hold *lbr_trie_find_hold(const struct lbr_trie *trie,
                                          const struct lbr_trie_node *node,
                                          const struct lbr_trie_owner *owner)
 {
+    uint64_t key;
     uint32_t cursor = 0;
     uint32_t index;
 
-    while ((index = lbr_map_next(&trie->held, hold_key(node, owner),
-                                 &cursor)) != LBR_MAP_NONE) {
+    /* Most nodes are one owner's, and then that is quicker. */
+    if (node->holder_count == 1) {
+        struct lbr_trie_hold *only =
+            LBR_OWNER(node->holders.next, struct lbr_trie_hold, siblings);
+
+        return only->owner == owner ? only : NULL;
+    }
+    key = hold_key(node, owner);
+    while ((index = lbr_map_next(&trie->held, key, &cursor)) != LBR_MAP_NONE) {
         struct lbr_trie_hold *hold = lbr_slab_at(&trie->holds, index);
 
         if (hold->node == node && hold->owner == owner)
