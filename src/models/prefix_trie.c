@@ -378,7 +378,7 @@ static void set_budget(struct lbr_trie *trie, struct lbr_trie_owner *owner,
 static void spare_one(struct lbr_trie *trie, struct lbr_trie_owner *owner)
 {
     while (lbr_slab_reserve(&trie->nodes) || lbr_slab_reserve(&trie->holds) ||
-           !lbr_map_reserve(&trie->children) || !lbr_map_reserve(&trie->held))
+           !lbr_map_reserve(&trie->children) || !lbr_trie_reserve_hold(trie))
         if (!evict_one(trie, owner, NULL))
             return;
 }
