@@ -8,6 +8,7 @@
 #include <string.h>
 
 const size_t bench_sizes[BENCH_SIZES] = {10, 100, 1000, 10000};
+const size_t bench_prompt_sizes[BENCH_PROMPT_SIZES] = {8, 64, 512};
 
 static volatile uint64_t kept;
 

@@ -18,6 +18,7 @@
 enum { BENCH_NAME_MAX = 80, BENCH_LANES_MAX = 2 };
 
 typedef struct bench_case bench_case;
+struct bench_text;
 
 /* How one operation is done. `work` is called by several threads at once, each
  * with a lane of its own, when the case has more than one lane. */
@@ -25,7 +26,21 @@ typedef struct bench_kind {
     void *(*open)(const bench_case *test);
     void (*work)(void *fixture, unsigned lane, uint64_t operations);
     void (*close)(void *fixture);
+    /* What `work` takes for granted, out of the time; NULL: nothing. */
+    void (*prepare)(void *fixture, uint64_t operations);
+    /* Instead of `work`, for what is no time: a figure, and its unit. */
+    double (*read)(void *fixture);
+    const char *unit;
 } bench_kind;
+
+/* What requests carry; prompts.h describes each. */
+typedef enum bench_prompt_kind {
+    BENCH_PROMPTS_NONE,
+    BENCH_PROMPTS_CHAT,
+    BENCH_PROMPTS_FRESH,
+    BENCH_PROMPTS_HOT,
+    BENCH_PROMPTS_TEXT
+} bench_prompt_kind;
 
 /* What a figure is set against. */
 typedef enum bench_compare {
@@ -43,9 +58,12 @@ struct bench_case {
     unsigned lanes;          /* threads */
     unsigned routers;        /* 1, or one a lane */
     int unlocked;            /* 1: created with `single_threaded` */
-    double budget_ns;        /* NaN: none */
+    bench_prompt_kind prompts;
+    const struct bench_text *text; /* of BENCH_PROMPTS_TEXT; not owned */
+    double budget_ns;              /* NaN: none */
     bench_compare compare;
     char reference[BENCH_NAME_MAX]; /* name of the case to compare with */
+    double least_throughput; /* against it, that the budget allows; 0: any */
 };
 
 /* Grows as cases are added; owns them. */
@@ -55,17 +73,19 @@ typedef struct bench_list {
     size_t capacity;
 } bench_list;
 
+/* In ns, or in the unit of the kind. */
 typedef struct bench_figure {
-    double ns; /* median of the runs */
-    double min_ns;
-    double max_ns;
+    double median; /* of the runs */
+    double min;
+    double max;
     unsigned runs;
     uint64_t operations; /* in each run */
 } bench_figure;
 
-/* The pool sizes of every sweep. */
-enum { BENCH_SIZES = 4 };
+/* The pool sizes of every sweep, and of those with prompts. */
+enum { BENCH_SIZES = 4, BENCH_PROMPT_SIZES = 3 };
 extern const size_t bench_sizes[BENCH_SIZES];
+extern const size_t bench_prompt_sizes[BENCH_PROMPT_SIZES];
 
 /* Adds a case with the given name and kind, one lane, one router, weights of 1,
  * no budget and nothing to compare with. The caller sets what differs before
@@ -92,6 +112,7 @@ void bench_suite_peer(bench_list *list);
 void bench_suite_models(bench_list *list);
 void bench_suite_trie(bench_list *list);
 void bench_suite_pick(bench_list *list);
+void bench_suite_prompts(bench_list *list, const struct bench_text *text);
 void bench_suite_api(bench_list *list);
 
 /* Keeps a value that was computed, so that no compiler drops the work. */

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What all targets together remember of prompts, where there are any. */
+static const double PROMPT_BYTES = 128 << 20;
+
 static const char SESSION[] = "3f2a9c54-6b1e-4d0f-9a7c-51e2d8b40000";
 
 /* Strategies whose requests carry a session: without one they would fall
@@ -44,8 +47,9 @@ static lbroute_router *open_router(const bench_case *test, unsigned number)
     return router;
 }
 
-static lbroute_pool add_pool(lbroute_router *router, const char *strategy)
+static lbroute_pool add_pool(lbroute_router *router, const bench_case *test)
 {
+    const char *strategy = test->strategy;
     lbroute_pool_options options;
     lbroute_pool pool;
 
@@ -55,6 +59,10 @@ static lbroute_pool add_pool(lbroute_router *router, const char *strategy)
     options.strategy = strategy;
     options.strategy_len = strlen(strategy);
     bench_check(lbroute_pool_add(router, &options, &pool), "pool");
+    if (test->prompts != BENCH_PROMPTS_NONE)
+        bench_check(lbroute_pool_set(router, pool, "cache_aware.budget",
+                                     PROMPT_BYTES / (double)test->targets),
+                    "budget");
     return pool;
 }
 
@@ -83,8 +91,18 @@ static void set_session(bench_lane *lane, uint64_t number)
            sizeof number);
 }
 
+static void set_prompt(bench_lane *lane)
+{
+    const bench_prompt *prompt = bench_prompts_next(lane->prompts);
+
+    lane->request.prompt = prompt->bytes;
+    lane->request.prompt_len = prompt->length;
+}
+
 void bench_lane_pick(bench_lane *lane)
 {
+    if (lane->prompts != NULL)
+        set_prompt(lane);
     lane->now += BENCH_STEP_NS;
     if (lane->sessions > 0)
         set_session(lane, bench_random(&lane->random, lane->sessions));
@@ -124,6 +142,8 @@ static bench_lane *open_lane(lbroute_router *router, lbroute_pool pool,
     lbroute_event_init(&lane->event, sizeof lane->event);
     lane->request.pool = pool;
     lane->event.kind = LBROUTE_EVENT_SUCCESS;
+    if (test->prompts != BENCH_PROMPTS_NONE)
+        lane->prompts = bench_prompts_open(test, number);
     if (needs_session(test->strategy)) {
         lane->sessions = test->targets * BENCH_SESSIONS;
         memcpy(lane->session, SESSION, sizeof lane->session);
@@ -133,18 +153,45 @@ static bench_lane *open_lane(lbroute_router *router, lbroute_pool pool,
     return lane;
 }
 
+static void take_steps(bench_lane *lane, size_t steps)
+{
+    for (size_t i = 0; i < steps; i++)
+        bench_lane_step(lane);
+}
+
+static double memory_of(lbroute_router *router)
+{
+    lbroute_stats stats;
+
+    lbroute_stats_init(&stats, sizeof stats);
+    bench_check(lbroute_get_stats(router, &stats), "stats");
+    return (double)stats.memory_bytes;
+}
+
+/* Until every target remembers as much as it may. */
+static void fill_memory(bench_lane *lane)
+{
+    enum { STEPS = 20000 };
+    double before, after = memory_of(lane->router);
+
+    do {
+        before = after;
+        take_steps(lane, STEPS);
+        after = memory_of(lane->router);
+    } while (after > before * 1.005);
+}
+
 /* Fills the ring of open tickets, then lets the fleet turn over until every
  * target and nearly every session has been seen several times. */
 static void warm_lane(bench_lane *lane)
 {
-    size_t steps = 8 * lane->open_count + 1000;
-
     for (size_t i = 0; i < lane->open_count; i++) {
         bench_lane_pick(lane);
         lane->open[i] = lane->decision.ticket;
     }
-    for (size_t i = 0; i < steps; i++)
-        bench_lane_step(lane);
+    take_steps(lane, 8 * lane->open_count + 1000);
+    if (lane->prompts != NULL)
+        fill_memory(lane);
 }
 
 bench_fleet *bench_fleet_open(const bench_case *test)
@@ -156,7 +203,7 @@ bench_fleet *bench_fleet_open(const bench_case *test)
     fleet->lane_count = test->lanes;
     for (unsigned i = 0; i < test->routers; i++) {
         fleet->routers[i] = open_router(test, i);
-        pools[i] = add_pool(fleet->routers[i], test->strategy);
+        pools[i] = add_pool(fleet->routers[i], test);
         add_targets(fleet->routers[i], pools[i], test);
     }
     for (unsigned i = 0; i < test->lanes; i++) {
@@ -172,6 +219,7 @@ bench_fleet *bench_fleet_open(const bench_case *test)
 void bench_fleet_close(bench_fleet *fleet)
 {
     for (unsigned i = 0; i < fleet->lane_count; i++) {
+        bench_prompts_close(fleet->lanes[i]->prompts);
         free(fleet->lanes[i]->open);
         free(fleet->lanes[i]);
     }

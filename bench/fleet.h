@@ -13,7 +13,7 @@
 #ifndef LBROUTE_BENCH_FLEET_H
 #define LBROUTE_BENCH_FLEET_H
 
-#include "bench.h"
+#include "prompts.h"
 
 #include <lbroute/lbroute.h>
 
@@ -33,6 +33,7 @@ typedef struct bench_lane {
     uint64_t random;
     uint64_t sessions; /* to draw from; 0: requests carry no session */
     unsigned char session[BENCH_SESSION_BYTES];
+    bench_prompts *prompts; /* NULL: requests carry no prompt */
     lbroute_request request;
     lbroute_decision decision;
     lbroute_event event;

@@ -3,18 +3,20 @@
 #include "measure.h"
 #include "options.h"
 #include "output.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void add_all(bench_list *list)
+static void add_all(bench_list *list, const bench_text *text)
 {
     bench_suite_peer(list);
     bench_suite_models(list);
     bench_suite_trie(list);
     bench_suite_pick(list);
+    bench_suite_prompts(list, text);
     bench_suite_api(list);
 }
 
@@ -62,9 +64,10 @@ static int run_all(const bench_list *list, const bench_options *options)
     return result;
 }
 
-static int run(bench_list *list, const bench_options *options)
+static int run(bench_list *list, const bench_options *options,
+               const bench_text *text)
 {
-    add_all(list);
+    add_all(list, text);
     keep_wanted(list, options);
     if (list->count == 0) {
         fputs("lbroute-bench: no such benchmark (see --list)\n", stderr);
@@ -81,6 +84,7 @@ int main(int argc, char **argv)
 {
     bench_options options;
     bench_list list = {0};
+    bench_text *text;
     int result;
 
     if (bench_options_parse(&options, argc, argv) != 0)
@@ -89,7 +93,9 @@ int main(int argc, char **argv)
         bench_options_help();
         return 0;
     }
-    result = run(&list, &options);
+    text = options.text ? bench_text_read(options.text) : NULL;
+    result = run(&list, &options, text);
     bench_list_free(&list);
+    bench_text_free(text);
     return result;
 }

@@ -80,6 +80,8 @@ static double run_once(const bench_case *test, void *fixture,
 {
     uint64_t began;
 
+    if (test->kind->prepare != NULL)
+        test->kind->prepare(fixture, operations);
     if (test->lanes > 1)
         return run_threads(test, fixture, operations);
     began = clock_ns();
@@ -120,24 +122,42 @@ static double median(const double *sorted, unsigned count)
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-bench_figure bench_measure(const bench_case *test, const bench_plan *plan)
+/* Sorts the values and sums them up. */
+static void summarise(bench_figure *figure, double *values, unsigned count)
+{
+    qsort(values, count, sizeof values[0], compare_doubles);
+    figure->median = median(values, count);
+    figure->min = values[0];
+    figure->max = values[count - 1];
+    figure->runs = count;
+}
+
+static void measure_time(const bench_case *test, const bench_plan *plan,
+                         void *fixture, bench_figure *figure)
 {
     double ns[BENCH_RUNS_MAX];
+    uint64_t operations =
+        plan->operations > 0 ? plan->operations : calibrate(test, fixture);
+
+    operations = round_up(operations, test->lanes);
+    for (unsigned i = 0; i < plan->runs; i++)
+        ns[i] = run_once(test, fixture, operations) / (double)operations;
+    figure->operations = operations;
+    summarise(figure, ns, plan->runs);
+}
+
+bench_figure bench_measure(const bench_case *test, const bench_plan *plan)
+{
     bench_figure figure = {0};
     void *fixture = test->kind->open(test);
 
-    figure.runs = plan->runs;
-    figure.operations =
-        plan->operations > 0 ? plan->operations : calibrate(test, fixture);
-    figure.operations = round_up(figure.operations, test->lanes);
-    for (unsigned i = 0; i < plan->runs; i++)
-        ns[i] = run_once(test, fixture, figure.operations) /
-                (double)figure.operations;
-    test->kind->close(fixture);
+    if (test->kind->read != NULL) {
+        double value = test->kind->read(fixture);
 
-    qsort(ns, plan->runs, sizeof ns[0], compare_doubles);
-    figure.ns = median(ns, plan->runs);
-    figure.min_ns = ns[0];
-    figure.max_ns = ns[plan->runs - 1];
+        summarise(&figure, &value, 1);
+    } else {
+        measure_time(test, plan, fixture, &figure);
+    }
+    test->kind->close(fixture);
     return figure;
 }

@@ -17,7 +17,8 @@ typedef struct bench_plan {
 
 /* With several lanes the operations are split among the threads and the figure
  * is wall-clock time over the operations of all: half of the one-thread figure
- * means that two threads get twice as much done. */
+ * means that two threads get twice as much done. What is no time is read once.
+ */
 bench_figure bench_measure(const bench_case *test, const bench_plan *plan);
 
 #endif

@@ -18,6 +18,8 @@ static const char HELP[] =
     "  --runs N        runs of each benchmark, 1 to 1000 (default: 5)\n"
     "  --operations N  operations in each run (default: as many as take\n"
     "                  about 50 ms)\n"
+    "  --text FILE     also pick for the prompts of FILE: JSON lines with a\n"
+    "                  string \"input\"; - is standard input\n"
     "  --json FILE     also write the figures to FILE\n"
     "  --list          print the names of the benchmarks and exit\n"
     "  --help          print this text and exit\n"
@@ -31,6 +33,10 @@ static const char HELP[] =
     "                          two threads on one router\n"
     "  pick.STRATEGY.N.2routers\n"
     "                          two threads with a router each\n"
+    "  pick.cache_aware.chat.N, pick.cache_aware.128k.N,\n"
+    "  pick.cache_aware.text.N\n"
+    "                          with prompts: conversations of about 4 kB,\n"
+    "                          hot prompts of 128 kB, those of --text\n"
     "  weighted.distinct10.N   pick + observe with ten different weights\n"
     "  schedule.step.N         the weighted sequence alone, ten weights\n"
     "  ring.lookup.N           owner of a key on the hash ring, alone;\n"
@@ -39,6 +45,10 @@ static const char HELP[] =
     "  trie.record.chat.N      find and record a conversation's next turn\n"
     "  trie.find.128k.N, trie.record.128k.N\n"
     "                          likewise, hot prompts of 128 kB\n"
+    "  trie.evict.N            record a new conversation in a full trie\n"
+    "  trie.purge              forget an owner, for each of its holds\n"
+    "  trie.memory.chat.N, trie.memory.128k.N\n"
+    "                          bytes held for each byte of distinct text\n"
     "  explain.N               answer with the verdict on each candidate\n"
     "  decision_header         all response headers of one decision\n"
     "  peer.nginx_swrr.N       smooth weighted scan as in nginx, ten\n"
@@ -96,6 +106,8 @@ static int parse_valued(bench_options *options, const char *option,
         options->only = value;
     else if (strcmp(option, "--name") == 0)
         options->name = value;
+    else if (strcmp(option, "--text") == 0)
+        options->text = value;
     else
         options->json = value;
     return 0;
@@ -103,8 +115,8 @@ static int parse_valued(bench_options *options, const char *option,
 
 static int takes_value(const char *option)
 {
-    static const char *const options[] = {"--only", "--name", "--runs",
-                                          "--operations", "--json"};
+    static const char *const options[] = {"--only",       "--name", "--runs",
+                                          "--operations", "--text", "--json"};
 
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         if (strcmp(option, options[i]) == 0)

@@ -9,6 +9,7 @@ typedef struct bench_options {
     bench_plan plan;
     const char *only; /* prefix of the names to run; "" is all */
     const char *name; /* the only one to run; NULL: any */
+    const char *text; /* file of prompts; NULL: none */
     const char *json; /* file; NULL: none */
     int list;
     int help;

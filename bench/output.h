@@ -18,7 +18,8 @@ void bench_table_row(const bench_case *cases, const bench_figure *figures,
                      size_t index);
 
 /* Writes `[{"name":…,"ns":…,"min_ns":…,"max_ns":…,"runs":…},…]`, with
- * "budget_ns" where there is one. Returns 0, or -1 (errno). */
+ * "budget_ns" where there is one; of what is no time `"value"` and `"unit"`.
+ * Returns 0, or -1 (errno). */
 int bench_json_write(const char *path, const bench_case *cases,
                      const bench_figure *figures, size_t count);
 

@@ -52,7 +52,8 @@ static void close_explain(void *fixture)
     free(self);
 }
 
-static const bench_kind explain = {open_explain, work_explain, close_explain};
+static const bench_kind explain = {
+    .open = open_explain, .work = work_explain, .close = close_explain};
 
 static size_t write_headers(bench_lane *lane)
 {
@@ -95,7 +96,8 @@ static void close_headers(void *fixture)
     bench_fleet_close(fixture);
 }
 
-static const bench_kind headers = {open_headers, work_headers, close_headers};
+static const bench_kind headers = {
+    .open = open_headers, .work = work_headers, .close = close_headers};
 
 void bench_suite_api(bench_list *list)
 {

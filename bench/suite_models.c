@@ -71,8 +71,8 @@ static void close_schedule(void *fixture)
     free(self);
 }
 
-static const bench_kind schedule = {open_schedule, work_schedule,
-                                    close_schedule};
+static const bench_kind schedule = {
+    .open = open_schedule, .work = work_schedule, .close = close_schedule};
 
 typedef struct circle {
     struct lbr_memory memory;
@@ -150,8 +150,10 @@ static void close_ring(void *fixture)
     free(self);
 }
 
-static const bench_kind ring = {open_ring, work_ring, close_ring};
-static const bench_kind chain = {open_ring, work_chain, close_ring};
+static const bench_kind ring = {
+    .open = open_ring, .work = work_ring, .close = close_ring};
+static const bench_kind chain = {
+    .open = open_ring, .work = work_chain, .close = close_ring};
 
 static void add_schedule(bench_list *list, size_t targets)
 {

@@ -64,7 +64,8 @@ static void close_peers(void *fixture)
     free(all);
 }
 
-static const bench_kind swrr = {open_peers, work_peers, close_peers};
+static const bench_kind swrr = {
+    .open = open_peers, .work = work_peers, .close = close_peers};
 
 void bench_suite_peer(bench_list *list)
 {

@@ -7,10 +7,12 @@
  *     pick.STRATEGY.N.2threads    two threads on one router
  *     pick.STRATEGY.N.2routers    two threads, a router each
  *
- * and weighted.distinct10.N: the weighted rule with ten different weights.
+ * and weighted.distinct10.N: the weighted rule with ten different weights;
+ * pick.cache_aware.chat.N, .128k.N, .text.N: requests with prompts.
  */
 #include "fleet.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +36,8 @@ static void close_pick(void *fixture)
     bench_fleet_close(fixture);
 }
 
-static const bench_kind pick = {open_pick, work_pick, close_pick};
+static const bench_kind pick = {
+    .open = open_pick, .work = work_pick, .close = close_pick};
 
 /* Promise for the rules that look at nothing but weight and load. */
 static void set_budget(bench_case *test)
@@ -64,8 +67,9 @@ static bench_case *add_pick(bench_list *list, const char *name,
     return test;
 }
 
-static void add_single(bench_list *list, const char *name, const char *strategy,
-                       size_t targets, int unlocked)
+static bench_case *add_single(bench_list *list, const char *name,
+                              const char *strategy, size_t targets,
+                              int unlocked)
 {
     bench_case *test =
         add_pick(list, name, strategy, targets, unlocked ? ".unlocked" : "");
@@ -74,10 +78,12 @@ static void add_single(bench_list *list, const char *name, const char *strategy,
     set_budget(test);
     if (strcmp(strategy, "weighted") == 0)
         bench_case_compare(test, BENCH_COMPARE_TIME, "peer.nginx_swrr");
+    return test;
 }
 
-static void add_threads(bench_list *list, const char *name,
-                        const char *strategy, size_t targets, unsigned routers)
+static bench_case *add_threads(bench_list *list, const char *name,
+                               const char *strategy, size_t targets,
+                               unsigned routers)
 {
     bench_case *test = add_pick(list, name, strategy, targets,
                                 routers == 1 ? ".2threads" : ".2routers");
@@ -85,6 +91,7 @@ static void add_threads(bench_list *list, const char *name,
     test->lanes = 2;
     test->routers = routers;
     bench_case_compare(test, BENCH_COMPARE_THROUGHPUT, name);
+    return test;
 }
 
 static void add_strategy(bench_list *list, const char *strategy)
@@ -116,4 +123,48 @@ void bench_suite_pick(bench_list *list)
         add_distinct_weights(list, bench_sizes[i]);
     for (size_t i = 0; lbroute_strategy_name(i) != NULL; i++)
         add_strategy(list, lbroute_strategy_name(i));
+}
+
+typedef struct prompt_row {
+    const char *name;
+    bench_prompt_kind kind;
+    double budgets_ns[BENCH_PROMPT_SIZES]; /* of one thread */
+    double least_throughput;               /* of two on one router */
+} prompt_row;
+
+static void add_prompts(bench_list *list, const prompt_row *row,
+                        const bench_text *text)
+{
+    for (size_t i = 0; i < BENCH_PROMPT_SIZES; i++)
+        for (unsigned routers = 0; routers <= 2; routers++) {
+            size_t targets = bench_prompt_sizes[i];
+            bench_case *test =
+                routers == 0
+                    ? add_single(list, row->name, "cache_aware", targets, 0)
+                    : add_threads(list, row->name, "cache_aware", targets,
+                                  routers);
+
+            test->prompts = row->kind;
+            test->text = text;
+            if (routers == 0)
+                test->budget_ns = row->budgets_ns[i];
+            else if (routers == 1)
+                test->least_throughput = row->least_throughput;
+        }
+}
+
+void bench_suite_prompts(bench_list *list, const bench_text *text)
+{
+    const double none = (double)NAN;
+    const prompt_row chat = {
+        "pick.cache_aware.chat", BENCH_PROMPTS_CHAT, {600, 1200, 1200}, 1.6};
+    const prompt_row hot = {
+        "pick.cache_aware.128k", BENCH_PROMPTS_HOT, {10000, 10000, 10000}, 0};
+    const prompt_row real = {
+        "pick.cache_aware.text", BENCH_PROMPTS_TEXT, {none, none, none}, 0};
+
+    add_prompts(list, &chat, text);
+    add_prompts(list, &hot, text);
+    if (text != NULL)
+        add_prompts(list, &real, text);
 }

@@ -16,7 +16,8 @@ import sys
 BEGIN = "<!-- figures: written by bench/update_docs.py -->\n"
 END = "<!-- end of figures -->\n"
 SIZES = ["10", "100", "1000", "10000"]
-SIZED = re.compile(r"^(.*?)\.(10|100|1000|10000)(\..*)?$")
+PROMPT_SIZES = ["8", "64", "512"]
+SIZED = re.compile(r"^(.*?)\.(%s)(\..*)?$" % "|".join(SIZES + PROMPT_SIZES))
 
 
 def cell(figures, row, size, base):
@@ -32,28 +33,49 @@ def cell(figures, row, size, base):
     return f"{text} ({one['ns'] / ns:.2f} ×)" if one else text
 
 
-def table(title, rows, figures, threads):
-    lines = [f"| {title} | 10 | 100 | 1,000 | 10,000 |", "|---|" + "---:|" * 4]
+def table(title, sizes, rows, figures):
+    heads = " | ".join(f"{int(size):,}" for size in sizes)
+    lines = [f"| {title} | {heads} |", "|---|" + "---:|" * len(sizes)]
     for row in rows:
-        base = row.rsplit(".", 1)[0] if threads else None
-        cells = [cell(figures, row, size, base) for size in SIZES]
+        base = row.rsplit(".", 1)[0] if on_two(row) else None
+        cells = [cell(figures, row, size, base) for size in sizes]
         lines.append(f"| `{row}` | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
+def on_two(row):
+    return row.endswith((".2threads", ".2routers"))
+
+
+def rows_of(figures, sizes):
+    """Rows of one thread and of two, in the order of the figures."""
+    sized = [match for match in map(SIZED.match, figures)
+             if match and match[2] in sizes]
+    rows = list(dict.fromkeys(f"{m[1]}.N{m[3] or ''}" for m in sized))
+    return [[row for row in rows if on_two(row) == two]
+            for two in (False, True)]
+
+
+def single(entry):
+    value = (f"{entry['ns']:,.0f} ns" if "ns" in entry
+             else f"{entry['value']:.2f} {entry['unit']}")
+    return f"| `{entry['name']}` | {value} |"
+
+
 def render(entries):
-    figures = {entry["name"]: entry for entry in entries}
-    sized = [SIZED.match(name) for name in figures]
-    rows = list(dict.fromkeys(f"{m[1]}.N{m[3] or ''}" for m in sized if m))
-    two = [row for row in rows if row.endswith((".2threads", ".2routers"))]
-    one = [row for row in rows if row not in two]
-    single = [f"| `{entry['name']}` | {entry['ns']:,.0f} |"
-              for entry in entries if not SIZED.match(entry["name"])]
+    figures = {entry["name"]: entry for entry in entries if "ns" in entry}
+    singles = [single(entry) for entry in entries
+               if "ns" not in entry or not SIZED.match(entry["name"])]
+    one, two = rows_of(figures, SIZES)
+    one_prompt, two_prompts = rows_of(figures, PROMPT_SIZES)
     return "\n".join([
-        table("one thread, ns", one, figures, False),
+        table("one thread, ns", SIZES, one, figures),
+        table("prompts, one thread, ns", PROMPT_SIZES, one_prompt, figures),
+        table("two threads, ns (throughput against one)", SIZES, two, figures),
+        table("prompts, two threads, ns (throughput against one)",
+              PROMPT_SIZES, two_prompts, figures),
         "† above the budget.\n",
-        table("two threads, ns (throughput against one)", two, figures, True),
-        "\n".join(["| other, ns | |", "|---|---:|", *single]) + "\n"])
+        "\n".join(["| other | |", "|---|---:|", *singles]) + "\n"])
 
 
 def main():

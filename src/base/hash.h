@@ -14,7 +14,8 @@ uint64_t lbr_hash(const void *bytes, size_t length);
 uint64_t lbr_hash_seeded(const void *bytes, size_t length, uint64_t seed);
 
 /* Mixes two words into one (the finaliser of splitmix64 over a combination);
- * cheap, for keys that are digests already. */
+ * cheap, for keys that are digests already. Of two pairs with the same |a| and
+ * different |b| the results differ. */
 uint64_t lbr_hash_pair(uint64_t a, uint64_t b);
 
 #endif

@@ -49,8 +49,11 @@ static struct lbr_arena_piece *piece_of(const void *content)
 static uint32_t class_of(uint32_t size)
 {
     uint32_t granules = size / LBR_ARENA_GRANULE;
-    uint32_t shift = lbr_bits_highest(granules | 32) - 5;
+    uint32_t shift = 0;
 
+    /* Most texts are short: none or a step or two. */
+    while (granules >> shift >= 64)
+        shift++;
     return shift * 32 + (granules >> shift);
 }
 

@@ -15,13 +15,6 @@ static uint32_t lowest_one(uint64_t word)
     return count_ones((word & (0 - word)) - 1);
 }
 
-uint32_t lbr_bits_highest(uint64_t word)
-{
-    for (uint32_t shift = 1; shift < 64; shift *= 2)
-        word |= word >> shift;
-    return count_ones(word) - 1;
-}
-
 uint32_t lbr_bits_next(const uint64_t *bits, uint32_t n, uint32_t from)
 {
     uint32_t word = from / 64;

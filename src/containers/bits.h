@@ -27,9 +27,6 @@ static inline void lbr_bits_clear(uint64_t *bits, uint32_t position)
     bits[position / 64] &= ~((uint64_t)1 << (position % 64));
 }
 
-/* Position of the highest set bit of |word|, which is not 0. */
-uint32_t lbr_bits_highest(uint64_t word);
-
 /* First set position at or after |from| and below |n|, or LBR_BITS_NONE. */
 uint32_t lbr_bits_next(const uint64_t *bits, uint32_t n, uint32_t from);
 

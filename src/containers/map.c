@@ -48,13 +48,13 @@ static int rebuild(struct lbr_map *map, uint32_t bits)
     return 1;
 }
 
-int lbr_map_reserve(struct lbr_map *map)
+int lbr_map_reserve_all(struct lbr_map *map, uint32_t count)
 {
-    if (!map->bits)
-        return rebuild(map, FIRST_BITS);
-    if ((uint64_t)(map->count + 1) * 4 > (uint64_t)3 << map->bits)
-        return rebuild(map, map->bits + 1);
-    return 1;
+    uint32_t bits = map->bits ? map->bits : FIRST_BITS;
+
+    while ((uint64_t)count * 4 > (uint64_t)3 << bits)
+        bits++;
+    return bits == map->bits || rebuild(map, bits);
 }
 
 void lbr_map_add(struct lbr_map *map, uint64_t key, uint32_t value)

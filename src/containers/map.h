@@ -28,8 +28,14 @@ struct lbr_map {
 void lbr_map_init(struct lbr_map *map, struct lbr_memory *memory);
 void lbr_map_destroy(struct lbr_map *map);
 
+/* Makes room for |count| entries in all. Returns 0 without memory. */
+int lbr_map_reserve_all(struct lbr_map *map, uint32_t count);
+
 /* Makes room for one more entry. Returns 0 without memory. */
-int lbr_map_reserve(struct lbr_map *map);
+static inline int lbr_map_reserve(struct lbr_map *map)
+{
+    return lbr_map_reserve_all(map, map->count + 1);
+}
 
 /* Adds an entry; lbr_map_reserve() has made room. */
 void lbr_map_add(struct lbr_map *map, uint64_t key, uint32_t value);

@@ -72,19 +72,22 @@ void lbr_trie_owner_init(struct lbr_trie_owner *owner, uint32_t number)
 
 /* ---- finding ---- */
 
-/* Bytes that |a| and |b| have in common, whole symbols: large steps as long as
- * they are equal, then smaller ones. */
+/* Bytes that |a| and |b| have in common, whole symbols; |same| are known to be:
+ * large steps as long as they are equal, then smaller ones. Mostly all are. */
 static size_t common(const struct lbr_trie *trie, const unsigned char *a,
-                     const unsigned char *b, size_t length)
+                     const unsigned char *b, size_t same, size_t length)
 {
     static const size_t steps[] = {4096, 512, 64, 8, 1};
-    size_t same = 0;
     size_t i;
 
-    for (i = 0; i < sizeof steps / sizeof steps[0]; i++)
-        while (same + steps[i] <= length &&
-               memcmp(a + same, b + same, steps[i]) == 0)
-            same += steps[i];
+    for (i = 0; same < length && i < sizeof steps / sizeof steps[0]; i++) {
+        size_t step = shorter(steps[i], length - same);
+
+        while (step && memcmp(a + same, b + same, step) == 0) {
+            same += step;
+            step = shorter(steps[i], length - same);
+        }
+    }
     return same - same % trie->unit;
 }
 
@@ -101,8 +104,9 @@ struct lbr_trie_match lbr_trie_find(const struct lbr_trie *trie, uint64_t root,
 
         if (!child)
             break;
-        same = common(trie, lbr_trie_run(child), prompt + match.matched,
-                      shorter(child->length, length - match.matched));
+        same =
+            common(trie, lbr_trie_run(child), prompt + match.matched,
+                   trie->unit, shorter(child->length, length - match.matched));
         match.node = child;
         match.matched += same;
         if (same < child->length)
@@ -391,7 +395,7 @@ static void set_budget(struct lbr_trie *trie, struct lbr_trie_owner *owner,
 static void spare_one(struct lbr_trie *trie, struct lbr_trie_owner *owner)
 {
     while (lbr_slab_reserve(&trie->nodes) || lbr_slab_reserve(&trie->holds) ||
-           !lbr_map_reserve(&trie->children) || !lbr_map_reserve(&trie->held))
+           !lbr_map_reserve(&trie->children) || !lbr_trie_reserve_hold(trie))
         if (!evict_one(trie, owner, NULL))
             return;
 }

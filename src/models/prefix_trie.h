@@ -107,7 +107,7 @@ struct lbr_trie {
     struct lbr_memory records; /* of the following tables */
     struct lbr_slab nodes, holds;
     struct lbr_map children; /* (parent or root, first symbol) ─▶ node */
-    struct lbr_map held;     /* (node, owner) ─▶ hold */
+    struct lbr_map held;     /* (node, owner) ─▶ hold, but a node's first */
     struct lbr_link pending; /* nodes that may be joined with their child */
     struct lbr_link over;    /* owners that a split put above their budget */
     size_t budgets;          /* of all owners: what the trie may take */

@@ -10,14 +10,17 @@
 static uint64_t symbol_at(const struct lbr_trie *trie,
                           const unsigned char *bytes)
 {
-    uint64_t symbol = 0;
+    uint64_t symbol;
 
-    memcpy(&symbol, bytes, trie->unit);
+    if (trie->unit == 1)
+        return *bytes;
+    memcpy(&symbol, bytes, sizeof symbol);
     return symbol;
 }
 
-/* Key of a child in the table. Handles are distinct from root keys for all
- * practical purposes; an entry is checked anyway. */
+/* Key of a child in the table: below one parent, distinct for each symbol.
+ * Handles are distinct from root keys for all practical purposes; an entry's
+ * parent is checked anyway. */
 static uint64_t child_key(const struct lbr_trie *trie,
                           const struct lbr_trie_node *parent, uint64_t root,
                           const unsigned char *bytes)
@@ -44,8 +47,7 @@ struct lbr_trie_node *lbr_trie_child(const struct lbr_trie *trie,
            LBR_MAP_NONE) {
         struct lbr_trie_node *node = lbr_slab_at(&trie->nodes, index);
 
-        if (node->parent == parent && node->root == root &&
-            symbol_at(trie, lbr_trie_run(node)) == symbol_at(trie, bytes))
+        if (node->parent == parent && node->root == root)
             return node;
     }
     return NULL;
@@ -57,15 +59,26 @@ static uint64_t hold_key(const struct lbr_trie_node *node,
     return lbr_hash_pair(node->slot.handle, owner->number);
 }
 
+static struct lbr_trie_hold *first_hold(const struct lbr_trie_node *node)
+{
+    if (lbr_list_empty(&node->holders))
+        return NULL;
+    return LBR_OWNER(node->holders.next, struct lbr_trie_hold, siblings);
+}
+
 struct lbr_trie_hold *lbr_trie_find_hold(const struct lbr_trie *trie,
                                          const struct lbr_trie_node *node,
                                          const struct lbr_trie_owner *owner)
 {
+    struct lbr_trie_hold *first = first_hold(node);
+    uint64_t key;
     uint32_t cursor = 0;
     uint32_t index;
 
-    while ((index = lbr_map_next(&trie->held, hold_key(node, owner),
-                                 &cursor)) != LBR_MAP_NONE) {
+    if (node->holder_count <= 1 || first->owner == owner)
+        return first && first->owner == owner ? first : NULL;
+    key = hold_key(node, owner);
+    while ((index = lbr_map_next(&trie->held, key, &cursor)) != LBR_MAP_NONE) {
         struct lbr_trie_hold *hold = lbr_slab_at(&trie->holds, index);
 
         if (hold->node == node && hold->owner == owner)
@@ -112,6 +125,11 @@ void lbr_trie_link(struct lbr_trie *trie, struct lbr_trie_node *node,
         node->parent->children++;
 }
 
+int lbr_trie_reserve_hold(struct lbr_trie *trie)
+{
+    return lbr_map_reserve_all(&trie->held, trie->holds.live + 1);
+}
+
 /* A hold at the newest end of its owner's list, unpaid; NULL without memory. */
 struct lbr_trie_hold *lbr_trie_add_hold(struct lbr_trie *trie,
                                         struct lbr_trie_node *node,
@@ -120,28 +138,37 @@ struct lbr_trie_hold *lbr_trie_add_hold(struct lbr_trie *trie,
     struct lbr_trie_hold *hold;
     void *object;
 
-    if (!lbr_map_reserve(&trie->held) || lbr_slab_take(&trie->holds, &object))
+    if (!lbr_trie_reserve_hold(trie) || lbr_slab_take(&trie->holds, &object))
         return NULL;
     hold = object;
     hold->node = node;
     hold->owner = owner;
     lbr_list_append(&owner->holds, &hold->recency);
     lbr_list_append(&node->holders, &hold->siblings);
-    lbr_map_add(&trie->held, hold_key(node, owner),
-                lbr_slab_index(hold->slot.handle));
-    node->holder_count++;
+    if (node->holder_count++)
+        lbr_map_add(&trie->held, hold_key(node, owner),
+                    lbr_slab_index(hold->slot.handle));
     if (node->parent)
         note_joinable(trie, node->parent);
     return hold;
 }
 
-static void drop_hold(struct lbr_trie *trie, struct lbr_trie_hold *hold)
+static void forget_hold(struct lbr_trie *trie, const struct lbr_trie_hold *hold)
 {
     lbr_map_remove(&trie->held, hold_key(hold->node, hold->owner),
                    lbr_slab_index(hold->slot.handle));
+}
+
+static void drop_hold(struct lbr_trie *trie, struct lbr_trie_hold *hold)
+{
+    struct lbr_trie_node *node = hold->node;
+    int was_first = hold == first_hold(node);
+
     lbr_list_remove(&hold->recency);
     lbr_list_remove(&hold->siblings);
-    hold->node->holder_count--;
+    /* Who moves up to the front leaves the table. */
+    if (--node->holder_count)
+        forget_hold(trie, was_first ? first_hold(node) : hold);
     lbr_slab_give(&trie->holds, hold);
 }
 

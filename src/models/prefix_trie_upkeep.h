@@ -68,6 +68,10 @@ void lbr_trie_free_node(struct lbr_trie *trie, struct lbr_trie_node *node);
  * what goes is the tail. */
 void lbr_trie_leave_text(struct lbr_trie *trie, struct lbr_trie_node *node);
 
+/* Makes room for one more hold in the table, as if all were in it: who is first
+ * may change. Returns 0 without memory. */
+int lbr_trie_reserve_hold(struct lbr_trie *trie);
+
 /* A hold at the newest end of its owner's list, unpaid; NULL without memory. */
 struct lbr_trie_hold *lbr_trie_add_hold(struct lbr_trie *trie,
                                         struct lbr_trie_node *node,

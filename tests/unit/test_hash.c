@@ -128,6 +128,46 @@ static void pair_tells_its_words_apart(void **state)
             assert_true(lbr_hash_pair(a, b) != lbr_hash_pair(b, a));
 }
 
+/* Undoes x ^ x >> shift. */
+static uint64_t unshift(uint64_t x, unsigned shift)
+{
+    uint64_t whole = x;
+
+    for (x >>= shift; x; x >>= shift)
+        whole ^= x;
+    return whole;
+}
+
+/* Undoes a multiplication by an odd number: each round of Newton's method
+ * doubles the bits of its inverse that are right. */
+static uint64_t divide(uint64_t product, uint64_t odd)
+{
+    uint64_t inverse = odd;
+
+    for (int i = 0; i < 5; i++)
+        inverse *= 2 - odd * inverse;
+    return product * inverse;
+}
+
+/* With one word known, the other follows from the result: no two others give
+ * the same. */
+static void pair_is_one_to_one(void **state)
+{
+    struct test_rng rng = {1};
+    (void)state;
+
+    for (int i = 0; i < 1000; i++) {
+        uint64_t a = test_rng_next(&rng);
+        uint64_t b = test_rng_next(&rng);
+        uint64_t mixed = unshift(lbr_hash_pair(a, b), 31);
+
+        mixed = unshift(divide(mixed, 0x94d049bb133111ebU), 27);
+        mixed = unshift(divide(mixed, 0xbf58476d1ce4e5b9U), 30);
+        assert_true((mixed ^ a) - 0x9e3779b97f4a7c15U - (a << 6) - (a >> 2) ==
+                    b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +176,7 @@ int main(void)
         cmocka_unit_test(pair_ends_in_splitmix64),
         cmocka_unit_test(pair_mixes_both_words),
         cmocka_unit_test(pair_tells_its_words_apart),
+        cmocka_unit_test(pair_is_one_to_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
