@@ -198,6 +198,22 @@ static int add_leaf(struct entry *entry, uint64_t root,
     return 0;
 }
 
+/* Makes place for the client, which may take the end of the match along with
+ * what another client had: then looks the prompt up again. */
+static void enter_client(struct entry *entry, uint64_t root, const void *prompt,
+                         size_t length, struct lbr_shared_owner *owner,
+                         uint64_t client, uint64_t now)
+{
+    const struct lbr_trie *trie = &entry->shared->trie;
+    const struct lbr_trie_node *node = entry->path.node;
+    uint64_t end = node ? node->slot.handle : 0;
+
+    entry->account =
+        lbr_account_enter(entry->shared, owner, client, now, entry->rules);
+    if (node && !lbr_slab_find(&trie->nodes, end))
+        entry->path = lbr_trie_find(trie, root, prompt, length);
+}
+
 /* Takes up the rest of the prompt as far as it fits. */
 static void append(struct entry *entry, uint64_t root,
                    const unsigned char *prompt, size_t length)
@@ -229,7 +245,7 @@ void lbr_shared_record(struct lbr_shared_trie *shared,
     int fits;
 
     owner->owner.budget = SIZE_MAX; /* blocks count here, not bytes */
-    entry.account = lbr_account_enter(shared, owner, client, now, rules);
+    enter_client(&entry, root, blocks, length, owner, client, now);
     if (entry.account) {
         fits = lbr_trie_cut(&shared->trie, &entry.path);
         touch(&entry);
