@@ -126,6 +126,8 @@ struct lbr_claim *lbr_claim_add(struct lbr_shared_trie *shared,
     else
         account->owner->blocks += lbr_claim_blocks(claim);
     charge_again(hold, before);
+    if (hold->hold.node->parent)
+        lbr_trie_note_joinable(&shared->trie, hold->hold.node->parent);
     return claim;
 }
 
@@ -138,8 +140,10 @@ void lbr_claim_drop(struct lbr_shared_trie *shared, struct lbr_claim *claim)
     *lbr_account_charge(claim->account) -= blocks * lbr_claim_price(before);
     free_claim(shared, claim);
     charge_again(hold, before);
-    if (hold->claim_count)
+    if (hold->claim_count) {
+        lbr_trie_note_joinable(&shared->trie, hold->hold.node);
         return;
+    }
     owner_of(hold)->blocks -= blocks;
     lbr_trie_evict(&shared->trie, &hold->hold);
 }

@@ -68,6 +68,9 @@ void lbr_trie_free_node(struct lbr_trie *trie, struct lbr_trie_node *node);
  * what goes is the tail. */
 void lbr_trie_leave_text(struct lbr_trie *trie, struct lbr_trie_node *node);
 
+/* Lets lbr_trie_settle() see whether |node| is to be joined with its child. */
+void lbr_trie_note_joinable(struct lbr_trie *trie, struct lbr_trie_node *node);
+
 /* A hold at the newest end of its owner's list, unpaid; NULL without memory. */
 struct lbr_trie_hold *lbr_trie_add_hold(struct lbr_trie *trie,
                                         struct lbr_trie_node *node,
