@@ -98,6 +98,7 @@ static struct lbr_account *create(struct lbr_shared_trie *shared,
     account->owner = owner;
     account->client = client;
     account->lost = 0;
+    account->claim_count = 0;
     lbr_list_init(&account->claims);
     account->place = owner->account_count++;
     owner->places[account->place].account = account;

@@ -56,7 +56,7 @@ struct lbr_claim *lbr_claim_oldest(const struct lbr_account *account)
 }
 
 /* A claim just below |newer| in its account's list, not charged yet; NULL
- * without memory. */
+ * without memory or when there are too many. */
 static struct lbr_claim *make_claim(struct lbr_shared_trie *shared,
                                     struct lbr_shared_hold *hold,
                                     struct lbr_account *account,
@@ -65,7 +65,8 @@ static struct lbr_claim *make_claim(struct lbr_shared_trie *shared,
     struct lbr_claim *claim;
     void *object;
 
-    if (!lbr_map_reserve(&shared->claimed) ||
+    if (account->owner->claims >= 2 * account->owner->most_claims ||
+        !lbr_map_reserve(&shared->claimed) ||
         lbr_slab_take(&shared->claims, &object))
         return NULL;
     claim = object;
@@ -76,6 +77,7 @@ static struct lbr_claim *make_claim(struct lbr_shared_trie *shared,
     lbr_map_add(&shared->claimed, key_of(&hold->hold, account),
                 lbr_slab_index(claim->slot.handle));
     hold->claim_count++;
+    account->claim_count++;
     account->owner->claims++;
     return claim;
 }
@@ -87,6 +89,7 @@ static void free_claim(struct lbr_shared_trie *shared, struct lbr_claim *claim)
     lbr_list_remove(&claim->recency);
     lbr_list_remove(&claim->siblings);
     claim->hold->claim_count--;
+    claim->account->claim_count--;
     claim->account->owner->claims--;
     lbr_slab_give(&shared->claims, claim);
 }

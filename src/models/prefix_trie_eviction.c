@@ -172,6 +172,17 @@ static void evict(struct lbr_shared_trie *shared, struct victim victim,
         lbr_account_free(shared, account);
 }
 
+int lbr_shared_give_up(struct lbr_shared_trie *shared,
+                       struct lbr_account *account,
+                       const struct lbr_claim *keep)
+{
+    struct victim victim = own(account, keep);
+
+    if (victim.account)
+        evict(shared, victim, UINT64_MAX);
+    return victim.account != NULL;
+}
+
 uint64_t lbr_shared_make_room(struct lbr_shared_trie *shared,
                               struct lbr_account *account, uint64_t blocks,
                               const struct lbr_claim *keep,
