@@ -98,6 +98,7 @@ static struct lbr_account *create(struct lbr_shared_trie *shared,
     account->owner = owner;
     account->client = client;
     account->lost = 0;
+    account->claim_count = 0;
     lbr_list_init(&account->claims);
     account->place = owner->account_count++;
     owner->places[account->place].account = account;
@@ -149,6 +150,23 @@ static void retire_silent(struct lbr_shared_trie *shared,
     }
 }
 
+/* Restores the guarantees of those who are not silent for too long after all,
+ * since that was made longer. */
+static void revive(struct lbr_shared_owner *owner, uint64_t now, uint64_t idle)
+{
+    while (!lbr_list_empty(&owner->idle)) {
+        struct lbr_account *account =
+            LBR_OWNER(owner->idle.previous, struct lbr_account, activity);
+
+        if (!lbr_account_is_active(account, now, idle))
+            return;
+        lbr_list_remove(&account->activity);
+        lbr_list_append(owner->active.next, &account->activity);
+        account->active = 1;
+        owner->active_count++;
+    }
+}
+
 static void drop_account(struct lbr_shared_trie *shared,
                          struct lbr_account *account)
 {
@@ -194,6 +212,7 @@ struct lbr_account *lbr_account_enter(struct lbr_shared_trie *shared,
     struct lbr_account *account;
 
     retire_silent(shared, owner, now, rules->idle);
+    revive(owner, now, rules->idle);
     account = find_or_create(shared, owner, client, rules->most_clients);
     if (!account)
         return NULL;

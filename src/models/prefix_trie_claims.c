@@ -56,7 +56,7 @@ struct lbr_claim *lbr_claim_oldest(const struct lbr_account *account)
 }
 
 /* A claim just below |newer| in its account's list, not charged yet; NULL
- * without memory. */
+ * without memory or when there are too many. */
 static struct lbr_claim *make_claim(struct lbr_shared_trie *shared,
                                     struct lbr_shared_hold *hold,
                                     struct lbr_account *account,
@@ -65,7 +65,8 @@ static struct lbr_claim *make_claim(struct lbr_shared_trie *shared,
     struct lbr_claim *claim;
     void *object;
 
-    if (!lbr_map_reserve(&shared->claimed) ||
+    if (account->owner->claims >= 2 * account->owner->most_claims ||
+        !lbr_map_reserve(&shared->claimed) ||
         lbr_slab_take(&shared->claims, &object))
         return NULL;
     claim = object;
@@ -76,6 +77,7 @@ static struct lbr_claim *make_claim(struct lbr_shared_trie *shared,
     lbr_map_add(&shared->claimed, key_of(&hold->hold, account),
                 lbr_slab_index(claim->slot.handle));
     hold->claim_count++;
+    account->claim_count++;
     account->owner->claims++;
     return claim;
 }
@@ -87,6 +89,7 @@ static void free_claim(struct lbr_shared_trie *shared, struct lbr_claim *claim)
     lbr_list_remove(&claim->recency);
     lbr_list_remove(&claim->siblings);
     claim->hold->claim_count--;
+    claim->account->claim_count--;
     claim->account->owner->claims--;
     lbr_slab_give(&shared->claims, claim);
 }
@@ -126,6 +129,8 @@ struct lbr_claim *lbr_claim_add(struct lbr_shared_trie *shared,
     else
         account->owner->blocks += lbr_claim_blocks(claim);
     charge_again(hold, before);
+    if (hold->hold.node->parent)
+        lbr_trie_note_joinable(&shared->trie, hold->hold.node->parent);
     return claim;
 }
 
@@ -138,8 +143,10 @@ void lbr_claim_drop(struct lbr_shared_trie *shared, struct lbr_claim *claim)
     *lbr_account_charge(claim->account) -= blocks * lbr_claim_price(before);
     free_claim(shared, claim);
     charge_again(hold, before);
-    if (hold->claim_count)
+    if (hold->claim_count) {
+        lbr_trie_note_joinable(&shared->trie, hold->hold.node);
         return;
+    }
     owner_of(hold)->blocks -= blocks;
     lbr_trie_evict(&shared->trie, &hold->hold);
 }

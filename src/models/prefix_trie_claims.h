@@ -47,9 +47,10 @@ struct lbr_account_place {
 /* A target's side; embedded in the caller's object. */
 struct lbr_shared_owner {
     struct lbr_trie_owner owner;
-    uint64_t blocks;  /* that it holds, each counted once */
-    uint64_t claims;  /* on them */
-    uint64_t evicted; /* blocks so far */
+    uint64_t blocks;      /* that it holds, each counted once */
+    uint64_t claims;      /* on them, at most twice as many as … */
+    uint64_t most_claims; /* … there should be */
+    uint64_t evicted;     /* blocks so far */
     struct lbr_account_place *places;
     uint32_t account_count;       /* places in use of … */
     uint32_t capacity;            /* … so many */
@@ -65,6 +66,7 @@ struct lbr_account {
     int active;
     struct lbr_link activity; /* among the owner's active or idle */
     struct lbr_link claims;   /* oldest first */
+    uint64_t claim_count;
     uint64_t used_at;
     uint64_t lost; /* blocks evicted so far */
 };
@@ -109,7 +111,8 @@ void lbr_hold_abandon(struct lbr_shared_trie *shared,
                       struct lbr_shared_hold *hold);
 
 /* Adds a claim that the account pays for from now on, as its newest but those
- * from |above| on (NULL: the newest of all). NULL without memory. */
+ * from |above| on (NULL: the newest of all). NULL without memory, or when there
+ * are too many. */
 struct lbr_claim *lbr_claim_add(struct lbr_shared_trie *shared,
                                 struct lbr_shared_hold *hold,
                                 struct lbr_account *account,

@@ -3,10 +3,6 @@
 
 #include "models/prefix_trie_upkeep.h"
 
-/* Charges are split with rounding; less than this above a share is not above
- * it. */
-#define TOLERANCE (LBR_CHARGE_BLOCK >> 12)
-
 /* Whose blocks go next, and how many of them before others must be looked at
  * again. */
 struct victim {
@@ -58,6 +54,20 @@ static uint64_t free_blocks(const struct lbr_shared_owner *owner,
                                            : 0;
 }
 
+/* Each block may be charged one too much: so little above a share is not above
+ * it. */
+static uint64_t rounding(const struct lbr_share_rules *rules)
+{
+    return rules->capacity;
+}
+
+/* Of a charge that is |ahead| of another. With each block that goes from the
+ * one to the other it is two less ahead; the last one turns the order round. */
+static uint64_t until_even(uint64_t ahead)
+{
+    return (ahead / (2 * LBR_CHARGE_BLOCK) + 1) * LBR_CHARGE_BLOCK;
+}
+
 /* What may go of the account that makes room: its own oldest. */
 static struct victim own(struct lbr_account *account,
                          const struct lbr_claim *keep)
@@ -77,7 +87,8 @@ static struct lbr_account *longest_idle(const struct lbr_shared_owner *owner)
     return LBR_OWNER(owner->idle.next, struct lbr_account, activity);
 }
 
-static struct victim choose_victim(struct lbr_account *account,
+/* Of |blocks| that |account| is to get more. */
+static struct victim choose_victim(struct lbr_account *account, uint64_t blocks,
                                    const struct lbr_claim *keep,
                                    const struct lbr_share_rules *rules)
 {
@@ -90,13 +101,13 @@ static struct victim choose_victim(struct lbr_account *account,
         return victim;
     share = rules->capacity * LBR_CHARGE_BLOCK / owner->active_count;
     wanted = *lbr_account_charge(account) +
-             (free_blocks(owner, rules) + 1) * LBR_CHARGE_BLOCK;
+             smaller(blocks, free_blocks(owner, rules) + 1) * LBR_CHARGE_BLOCK;
     others = highest_but(account);
-    if (others.first <= share + TOLERANCE || others.first < wanted)
+    if (others.first <= share + rounding(rules) || others.first < wanted)
         return own(account, keep);
     victim.account = others.account;
     victim.surplus = smaller(others.first - larger(others.second, share),
-                             (others.first - wanted) / 2 + LBR_CHARGE_BLOCK);
+                             until_even(others.first - wanted));
     return victim;
 }
 
@@ -161,6 +172,17 @@ static void evict(struct lbr_shared_trie *shared, struct victim victim,
         lbr_account_free(shared, account);
 }
 
+int lbr_shared_give_up(struct lbr_shared_trie *shared,
+                       struct lbr_account *account,
+                       const struct lbr_claim *keep)
+{
+    struct victim victim = own(account, keep);
+
+    if (victim.account)
+        evict(shared, victim, UINT64_MAX);
+    return victim.account != NULL;
+}
+
 uint64_t lbr_shared_make_room(struct lbr_shared_trie *shared,
                               struct lbr_account *account, uint64_t blocks,
                               const struct lbr_claim *keep,
@@ -169,7 +191,7 @@ uint64_t lbr_shared_make_room(struct lbr_shared_trie *shared,
     struct lbr_shared_owner *owner = account->owner;
 
     while (owner->blocks + blocks > rules->capacity) {
-        struct victim victim = choose_victim(account, keep, rules);
+        struct victim victim = choose_victim(account, blocks, keep, rules);
 
         if (!victim.account)
             break;

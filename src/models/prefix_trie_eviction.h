@@ -17,6 +17,12 @@ struct lbr_account *lbr_account_enter(struct lbr_shared_trie *shared,
 void lbr_account_free(struct lbr_shared_trie *shared,
                       struct lbr_account *account);
 
+/* Gives up the account's oldest claim, but none as new as |keep| (NULL: no such
+ * limit). Returns 0 when there is none. */
+int lbr_shared_give_up(struct lbr_shared_trie *shared,
+                       struct lbr_account *account,
+                       const struct lbr_claim *keep);
+
 /* Makes room for |blocks| more of |account|, which are counted as its own, but
  * takes nothing as new as |keep| (NULL: no such limit) from it. Returns the
  * blocks, at most so many, that there is room for. */

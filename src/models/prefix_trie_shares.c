@@ -8,8 +8,8 @@
 
 #define CHUNK_BITS 6
 #define MOST_RECORDS 16777215U
-/* Claims on a target's blocks that other clients hold as well: enough for
- * whatever is worth sharing, and a bound. */
+/* Claims on a target's blocks, those that other clients hold as well included:
+ * enough for whatever is worth sharing. Splits may double them. */
 #define CLAIMS_PER_BLOCK 4
 #define CLAIMS_AT_LEAST 1024
 
@@ -80,10 +80,18 @@ static void touch(struct entry *entry)
     }
 }
 
+/* While there are too many claims, a client keeps its part of them but gets
+ * more only for its own oldest. */
 static int may_claim(const struct entry *entry)
 {
-    return entry->account->owner->claims <
-           CLAIMS_PER_BLOCK * entry->rules->capacity + CLAIMS_AT_LEAST;
+    const struct lbr_account *account = entry->account;
+    const struct lbr_shared_owner *owner = account->owner;
+
+    while (owner->claims >= owner->most_claims &&
+           account->claim_count >= owner->most_claims / owner->account_count)
+        if (!lbr_shared_give_up(entry->shared, entry->account, entry->last))
+            return 0;
+    return 1;
 }
 
 /* Claims |node|, which the owner holds, or has room for. Returns 0 without
@@ -198,6 +206,22 @@ static int add_leaf(struct entry *entry, uint64_t root,
     return 0;
 }
 
+/* Makes place for the client, which may take the end of the match along with
+ * what another client had: then looks the prompt up again. */
+static void enter_client(struct entry *entry, uint64_t root, const void *prompt,
+                         size_t length, struct lbr_shared_owner *owner,
+                         uint64_t client, uint64_t now)
+{
+    const struct lbr_trie *trie = &entry->shared->trie;
+    const struct lbr_trie_node *node = entry->path.node;
+    uint64_t end = node ? node->slot.handle : 0;
+
+    entry->account =
+        lbr_account_enter(entry->shared, owner, client, now, entry->rules);
+    if (node && !lbr_slab_find(&trie->nodes, end))
+        entry->path = lbr_trie_find(trie, root, prompt, length);
+}
+
 /* Takes up the rest of the prompt as far as it fits. */
 static void append(struct entry *entry, uint64_t root,
                    const unsigned char *prompt, size_t length)
@@ -229,7 +253,8 @@ void lbr_shared_record(struct lbr_shared_trie *shared,
     int fits;
 
     owner->owner.budget = SIZE_MAX; /* blocks count here, not bytes */
-    entry.account = lbr_account_enter(shared, owner, client, now, rules);
+    owner->most_claims = CLAIMS_PER_BLOCK * rules->capacity + CLAIMS_AT_LEAST;
+    enter_client(&entry, root, blocks, length, owner, client, now);
     if (entry.account) {
         fits = lbr_trie_cut(&shared->trie, &entry.path);
         touch(&entry);

@@ -89,7 +89,7 @@ struct lbr_trie_hold *lbr_trie_find_hold(const struct lbr_trie *trie,
 
 /* ---- holds ---- */
 
-static void note_joinable(struct lbr_trie *trie, struct lbr_trie_node *node)
+void lbr_trie_note_joinable(struct lbr_trie *trie, struct lbr_trie_node *node)
 {
     if (node->children == 1 && !node->pending.next)
         lbr_list_append(&trie->pending, &node->pending);
@@ -149,7 +149,7 @@ struct lbr_trie_hold *lbr_trie_add_hold(struct lbr_trie *trie,
         lbr_map_add(&trie->held, hold_key(node, owner),
                     lbr_slab_index(hold->slot.handle));
     if (node->parent)
-        note_joinable(trie, node->parent);
+        lbr_trie_note_joinable(trie, node->parent);
     return hold;
 }
 
@@ -218,7 +218,7 @@ void lbr_trie_free_node(struct lbr_trie *trie, struct lbr_trie_node *node)
                    lbr_slab_index(node->slot.handle));
     if (node->parent) {
         node->parent->children--;
-        note_joinable(trie, node->parent);
+        lbr_trie_note_joinable(trie, node->parent);
     }
     if (node->pending.next)
         lbr_list_remove(&node->pending);
@@ -233,7 +233,7 @@ void lbr_trie_evict(struct lbr_trie *trie, struct lbr_trie_hold *hold)
     hold->owner->charged -= lbr_trie_price(node);
     drop_hold(trie, hold);
     if (node->holder_count)
-        note_joinable(trie, node);
+        lbr_trie_note_joinable(trie, node);
     else
         lbr_trie_free_node(trie, node);
 }
@@ -475,7 +475,7 @@ struct lbr_trie_node *lbr_trie_split(struct lbr_trie *trie,
                 lbr_slab_index(node->slot.handle));
     charge_split(trie, upper,
                  lbr_trie_price(upper) + lbr_trie_price(node) - before);
-    note_joinable(trie, upper);
+    lbr_trie_note_joinable(trie, upper);
     return upper;
 }
 

@@ -72,6 +72,9 @@ void lbr_trie_leave_text(struct lbr_trie *trie, struct lbr_trie_node *node);
  * may change. Returns 0 without memory. */
 int lbr_trie_reserve_hold(struct lbr_trie *trie);
 
+/* Lets lbr_trie_settle() see whether |node| is to be joined with its child. */
+void lbr_trie_note_joinable(struct lbr_trie *trie, struct lbr_trie_node *node);
+
 /* A hold at the newest end of its owner's list, unpaid; NULL without memory. */
 struct lbr_trie_hold *lbr_trie_add_hold(struct lbr_trie *trie,
                                         struct lbr_trie_node *node,
