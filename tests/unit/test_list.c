@@ -92,11 +92,85 @@ static void renewal_moves_to_the_end(void **state)
     assert_ptr_equal(model.order[0], &model.items[0]);
 }
 
+struct runner {
+    int resting;
+    struct lbr_link link;
+    struct lbr_link tasks;
+    uint64_t seen_at;
+};
+
+struct lanes {
+    struct lbr_link awake, asleep; /* runners, longest unseen first */
+    uint32_t awake_count;
+};
+
+static int is_awake(const struct runner *runner, uint64_t now, uint64_t rest)
+{
+    return (now > runner->seen_at ? now - runner->seen_at : 0) < rest;
+}
+
+static struct runner *first_of(const struct lbr_link *list)
+{
+    return lbr_list_empty(list) ? NULL
+                                : LBR_OWNER(list->next, struct runner, link);
+}
+
+/* Two loops that move objects between lists: gcc 12 leaves the first one's
+ * reload out when it may assume that types tell addresses apart. */
+static void sort_lanes(struct lanes *lanes, uint64_t now, uint64_t rest)
+{
+    struct runner *runner;
+
+    while ((runner = first_of(&lanes->awake)) != NULL &&
+           !is_awake(runner, now, rest)) {
+        lbr_list_remove(&runner->link);
+        lbr_list_append(&lanes->asleep, &runner->link);
+        runner->resting = 1;
+        lanes->awake_count--;
+        if (runner->resting && lbr_list_empty(&runner->tasks))
+            lbr_list_remove(&runner->link);
+    }
+    while (!lbr_list_empty(&lanes->asleep)) {
+        runner = LBR_OWNER(lanes->asleep.previous, struct runner, link);
+        if (!is_awake(runner, now, rest))
+            return;
+        lbr_list_remove(&runner->link);
+        lbr_list_append(lanes->awake.next, &runner->link);
+        runner->resting = 0;
+        lanes->awake_count++;
+    }
+}
+
+static void between_lists(void **state)
+{
+    void (*volatile sort)(struct lanes *, uint64_t, uint64_t) = sort_lanes;
+    struct runner runners[3] = {0};
+    struct lbr_link task;
+    struct lanes lanes;
+    (void)state;
+
+    lbr_list_init(&lanes.awake);
+    lbr_list_init(&lanes.asleep);
+    lanes.awake_count = 3;
+    for (size_t i = 0; i < 3; i++) {
+        lbr_list_init(&runners[i].tasks);
+        runners[i].seen_at = i;
+        lbr_list_append(&lanes.awake, &runners[i].link);
+    }
+    lbr_list_append(&runners[0].tasks, &task);
+    sort(&lanes, 100, 10);
+    assert_int_equal(lanes.awake_count, 0);
+    assert_true(lbr_list_empty(&lanes.awake));
+    assert_ptr_equal(lanes.asleep.next, &runners[0].link);
+    assert_ptr_equal(lanes.asleep.previous, &runners[0].link);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_operations),
         cmocka_unit_test(renewal_moves_to_the_end),
+        cmocka_unit_test(between_lists),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
