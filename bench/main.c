@@ -15,6 +15,7 @@ static void add_all(bench_list *list)
     bench_suite_models(list);
     bench_suite_trie(list);
     bench_suite_pick(list);
+    bench_suite_scorers(list);
     bench_suite_api(list);
 }
 

@@ -31,6 +31,8 @@ static const char HELP[] =
     "                          two threads on one router\n"
     "  pick.STRATEGY.N.2routers\n"
     "                          two threads with a router each\n"
+    "  pick.pipeline_scorer.N, pick.pipeline_scorer.N.2threads\n"
+    "                          pick.pipeline.N with a scorer of the host\n"
     "  weighted.distinct10.N   pick + observe with ten different weights\n"
     "  schedule.step.N         the weighted sequence alone, ten weights\n"
     "  ring.lookup.N           owner of a key on the hash ring, alone;\n"
