@@ -112,7 +112,7 @@ static void keep_rows(struct lbr_run *run)
         if (run->scores[i] > 0)
             swap_rows(run, kept++, i);
     run->kept = kept;
-    run->filters++;
+    run->filtered = 1;
 }
 
 static void add_scores(struct lbr_run *run, double weight)

@@ -42,7 +42,7 @@ static inline int lbr_judge_seen(const struct lbr_pick *pick,
 static inline int lbr_judge_rejects(const struct lbr_pick *pick,
                                     const struct lbr_target *target)
 {
-    return pick->run && pick->run->filters &&
+    return pick->run && pick->run->filtered &&
            !(lbr_judge_seen(pick, target) && target->judged >= 0);
 }
 

@@ -48,7 +48,7 @@ struct lbr_run {
     lbroute_pool pool;
     uint64_t now;
     int explains;   /* for an explanation: counts nothing */
-    int filters;    /* how many filters were heeded */
+    int filtered;   /* some filter was heeded */
     double weights; /* sum of the weights of the scorers heeded */
 
     struct lbr_call *calls; /* as many as there can be stages */
