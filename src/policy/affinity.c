@@ -32,6 +32,37 @@ size_t lbr_affinity_known(const struct lbr_pick *pick,
                          &lbr_pick_target(pick, position)->prefixes);
 }
 
+static void visit_holders(const struct lbr_affinity *view,
+                          const struct lbr_trie_node *node)
+{
+    size_t depth = lbr_trie_depth(view->match, node);
+    const struct lbr_link *link;
+
+    for (link = node->holders.next; link != &node->holders; link = link->next) {
+        struct lbr_trie_owner *owner =
+            LBR_OWNER(link, struct lbr_trie_hold, siblings)->owner;
+        struct lbr_target *target =
+            LBR_OWNER(owner, struct lbr_target, prefixes);
+
+        if (target->surveyed_by == view->survey)
+            continue;
+        target->surveyed_by = view->survey;
+        target->surveyed = depth;
+    }
+}
+
+/* Whoever holds a node holds those above it, and has been visited for the
+ * deepest it holds; above a node that all hold nothing is new. */
+void lbr_affinity_survey(const struct lbr_pick *pick, struct lbr_affinity *view)
+{
+    const struct lbr_trie_node *node = view->match.node;
+
+    view->survey = ++pick->router->surveys;
+    for (; node && node->holder_count < pick->group->count; node = node->parent)
+        visit_holders(view, node);
+    view->common = node ? lbr_trie_depth(view->match, node) : 0;
+}
+
 static double part(size_t known, size_t length)
 {
     return length ? (double)known / (double)length : (double)NAN;

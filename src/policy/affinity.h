@@ -21,7 +21,22 @@ void lbr_affinity_read(struct lbr_pick *pick, struct lbr_affinity *view);
 size_t lbr_affinity_known(const struct lbr_pick *pick,
                           const struct lbr_affinity *view, uint32_t position);
 
-/* The same as a part of the prompt, NaN without one. */
+/* Finds out what every member knows, at the cost of those who know more than
+ * all do. lbr_affinity_surveyed() then tells, until the next survey. */
+void lbr_affinity_survey(const struct lbr_pick *pick,
+                         struct lbr_affinity *view);
+
+static inline size_t lbr_affinity_surveyed(const struct lbr_pick *pick,
+                                           const struct lbr_affinity *view,
+                                           uint32_t position)
+{
+    const struct lbr_target *target = lbr_pick_target(pick, position);
+
+    return target->surveyed_by == view->survey ? target->surveyed
+                                               : view->common;
+}
+
+/* What one member knows as a part of the prompt, NaN without one. */
 double lbr_affinity_score(const struct lbr_pick *pick,
                           const struct lbr_affinity *view, uint32_t position);
 

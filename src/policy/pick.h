@@ -37,8 +37,10 @@ struct lbr_scope {
 /* How far a prompt is known, and how busy the least busy member is. */
 struct lbr_affinity {
     struct lbr_trie_match match;
-    double lowest; /* load */
-    size_t length; /* of the prompt */
+    double lowest;   /* load */
+    size_t length;   /* of the prompt */
+    uint64_t survey; /* number of the survey, once there is one … */
+    size_t common;   /* … and what all know whom it did not visit */
 };
 
 /* What the scores of the pipeline are relative to, once it has chosen. */

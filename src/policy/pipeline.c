@@ -73,6 +73,8 @@ static void set_scale(struct lbr_pick *pick)
 
     scale->known = 1;
     lbr_affinity_read(pick, &scale->affinity);
+    if (params->pipeline.prefix > 0)
+        lbr_affinity_survey(pick, &scale->affinity);
     scale->heaviest = heaviest(pick);
     scale->stage_mean = 0;
     if (pick->run) {
@@ -95,8 +97,10 @@ static double score_without_pin(const struct lbr_pick *pick, uint32_t position)
         params->pipeline.load * ((scale->affinity.lowest + 1) / (load + 1));
 
     if (scale->affinity.length && params->pipeline.prefix > 0)
-        score += params->pipeline.prefix *
-                 lbr_affinity_score(pick, &scale->affinity, position);
+        score +=
+            params->pipeline.prefix *
+            (double)lbr_affinity_surveyed(pick, &scale->affinity, position) /
+            (double)scale->affinity.length;
     if (pick->run) {
         double own = judged(pick, position);
 

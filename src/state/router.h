@@ -30,6 +30,7 @@ struct lbroute_router {
     uint64_t rejections[LBROUTE_REASON_COUNT];
     uint64_t settled[LBROUTE_EVENT_COUNT];
     uint64_t exclusions; /* picks with exclusions so far */
+    uint64_t surveys;    /* of who knows a prompt, so far */
 
     /* Never change after creation: read without the lock. */
     struct lbr_digest_key session_key, client_key;
