@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "state/stage.h"
 
-#include "base/lock.h"
-
 #define KIND 9
 #define CHUNK_BITS 3
 
