@@ -37,6 +37,8 @@ static const char HELP[] =
     "  pick.cache_aware.text.N\n"
     "                          with prompts: conversations of about 4 kB,\n"
     "                          hot prompts of 128 kB, those of --text\n"
+    "  pick.pipeline_scorer.N, pick.pipeline_scorer.N.2threads\n"
+    "                          pick.pipeline.N with a scorer of the host\n"
     "  weighted.distinct10.N   pick + observe with ten different weights\n"
     "  schedule.step.N         the weighted sequence alone, ten weights\n"
     "  ring.lookup.N           owner of a key on the hash ring, alone;\n"

@@ -279,7 +279,7 @@ void lbroute_router_options_init(lbroute_router_options *options, size_t size);
  * target. On top come the prompts that `cache_aware` and `pipeline` pools
  * remember, about `cache_aware.budget` for each of their targets; and, where
  * scorers are registered, a buffer for each pick that runs at the same time:
- * 80 bytes a scorer of `max_scorers`, and up to 160 bytes a target of the
+ * some 80 bytes a scorer of `max_scorers`, and up to 160 bytes a target of the
  * largest pool.
  *
  * @param options checked as by lbroute_router_create(); `seed` may be 0.
@@ -848,8 +848,8 @@ typedef struct lbroute_decision {
     uint32_t reserved0; /**< Zero. */
     double weight;      /**< Effective weight of the target now. */
     double load;        /**< Its load before this request. */
-    /** What the rule ranked by (relative load, smooth weight); NaN where a
-     * rule does not rank. */
+    /** What the rule ranked by (relative load, smooth weight, weighted sum of
+     * scores); NaN where a rule does not rank. */
     double score;
     /** Keyed one-way digest of the session, else of the client; 0: neither
      * was given. */

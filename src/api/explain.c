@@ -52,6 +52,15 @@ static double score_of(const struct lbr_pick *pick,
     return (double)NAN;
 }
 
+static void describe(const struct lbr_pick *pick, double lowest,
+                     const struct lbr_target *target, lbroute_candidate *row)
+{
+    lbr_candidate_describe(row, target, lbr_filter_verdict(pick, target),
+                           lowest);
+    if (target->weight_now > 0)
+        row->score = score_of(pick, target);
+}
+
 static void list_candidates(const struct lbr_pick *pick, struct rows *rows)
 {
     double lowest = lowest_load(pick);
@@ -65,9 +74,7 @@ static void list_candidates(const struct lbr_pick *pick, struct rows *rows)
 
             if (rows->count >= rows->capacity)
                 continue;
-            lbr_candidate_describe(&row, pick, group->members[i], lowest);
-            if (row.weight > 0)
-                row.score = score_of(pick, group->members[i]);
+            describe(pick, lowest, group->members[i], &row);
             (void)lbr_abi_write(rows->first + rows->count * rows->size, &row,
                                 sizeof row);
         }

@@ -15,7 +15,7 @@ static uint32_t lowest_one(uint64_t word)
     return count_ones((word & (0 - word)) - 1);
 }
 
-uint32_t lbr_bits_next(const uint64_t *bits, uint32_t n, uint32_t from)
+uint32_t lbr_bits_seek(const uint64_t *bits, uint32_t n, uint32_t from)
 {
     uint32_t word = from / 64;
     uint32_t words = lbr_bits_words(n);

@@ -27,8 +27,17 @@ static inline void lbr_bits_clear(uint64_t *bits, uint32_t position)
     bits[position / 64] &= ~((uint64_t)1 << (position % 64));
 }
 
-/* First set position at or after |from| and below |n|, or LBR_BITS_NONE. */
-uint32_t lbr_bits_next(const uint64_t *bits, uint32_t n, uint32_t from);
+/* First set position at or after |from| and below |n|, or LBR_BITS_NONE. Who
+ * walks over a set mostly finds the very next position set. */
+uint32_t lbr_bits_seek(const uint64_t *bits, uint32_t n, uint32_t from);
+
+static inline uint32_t lbr_bits_next(const uint64_t *bits, uint32_t n,
+                                     uint32_t from)
+{
+    if (from < n && lbr_bits_has(bits, from))
+        return from;
+    return lbr_bits_seek(bits, n, from);
+}
 
 /* Position of the set bit of rank |rank| (0 is the first). There must be more
  * than |rank| set bits. */

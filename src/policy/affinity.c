@@ -9,8 +9,14 @@
 static struct lbr_affinity compared(const struct lbr_pick *pick)
 {
     const struct lbr_ask *ask = pick->ask;
-    struct lbr_affinity affinity = {
-        ask->prompt.symbols, ask->prompt.length, ask->prompt.unit, 0, 0, 0};
+    struct lbr_affinity affinity = {ask->prompt.symbols,
+                                    ask->prompt.length,
+                                    ask->prompt.unit,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0};
 
     if (pick->group->trie_kind != LBR_TRIE_BYTES &&
         ask->prompt.unit != LBR_BLOCK) {
@@ -142,12 +148,44 @@ void lbr_affinity_commit(struct lbr_pick *pick, const struct lbr_choice *choice)
     lbr_affinity_record(pick, choice);
 }
 
+static void visit_holders(const struct lbr_pick *pick,
+                          const struct lbr_affinity *affinity,
+                          const struct lbr_trie_node *node)
+{
+    size_t depth = lbr_trie_depth(pick->match, node);
+    const struct lbr_link *link;
+
+    for (link = node->holders.next; link != &node->holders; link = link->next) {
+        struct lbr_target *target = lbr_target_of(
+            LBR_OWNER(link, struct lbr_trie_hold, siblings)->owner);
+
+        if (target->surveyed_by == affinity->survey)
+            continue;
+        target->surveyed_by = affinity->survey;
+        target->surveyed = depth;
+    }
+}
+
+/* Whoever holds a node holds those above it, and has been visited for the
+ * deepest it holds; above a node that all hold nothing is new. */
+void lbr_affinity_survey(const struct lbr_pick *pick,
+                         struct lbr_affinity *affinity)
+{
+    const struct lbr_trie_node *node = pick->match.node;
+
+    affinity->survey = ++pick->router->surveys;
+    for (; node && node->holder_count < pick->group->count; node = node->parent)
+        visit_holders(pick, affinity, node);
+    affinity->known_to_all = node ? lbr_trie_depth(pick->match, node) : 0;
+}
+
 double lbr_affinity_part(const struct lbr_pick *pick,
                          const struct lbr_affinity *affinity, uint32_t position)
 {
-    size_t held =
-        lbr_trie_held(pick->group->trie, pick->match,
-                      &lbr_pick_target(pick, position)->prefixes.owner);
+    const struct lbr_target *target = lbr_pick_target(pick, position);
+    size_t held = target->surveyed_by == affinity->survey
+                      ? target->surveyed
+                      : affinity->known_to_all;
 
     if (!affinity->length)
         return (double)NAN;

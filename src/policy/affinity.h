@@ -32,8 +32,13 @@ void lbr_affinity_note(const struct lbr_pick *pick,
                        const struct lbr_affinity *affinity,
                        struct lbr_choice *choice);
 
-/* Part of the prompt that a member knows, NaN without a prompt; that of the
- * match, without the common head. */
+/* Finds out what every member knows, at the cost of those who know more than
+ * all do. lbr_affinity_part() then tells, until the next survey. */
+void lbr_affinity_survey(const struct lbr_pick *pick,
+                         struct lbr_affinity *affinity);
+
+/* Part of the prompt that a surveyed member knows, the common head apart; NaN
+ * without a prompt. */
 double lbr_affinity_part(const struct lbr_pick *pick,
                          const struct lbr_affinity *affinity,
                          uint32_t position);

@@ -3,7 +3,6 @@
 
 #include "base/abi.h"
 #include "models/load_order.h"
-#include "policy/filter.h"
 
 #include <math.h>
 
@@ -84,12 +83,12 @@ void lbr_decision_accept(lbroute_decision *decision,
 }
 
 void lbr_candidate_describe(lbroute_candidate *candidate,
-                            const struct lbr_pick *pick,
-                            const struct lbr_target *target, double lowest)
+                            const struct lbr_target *target, int verdict,
+                            double lowest)
 {
     candidate->size = sizeof *candidate;
     candidate->target = target->slot.handle;
-    candidate->verdict = lbr_filter_verdict(pick, target);
+    candidate->verdict = verdict;
     candidate->in_flight = target->in_flight;
     candidate->max_concurrency = target->max_concurrency;
     candidate->weight = target->weight_now;
@@ -98,8 +97,8 @@ void lbr_candidate_describe(lbroute_candidate *candidate,
     candidate->score = (double)NAN;
     if (target->weight_now > 0)
         candidate->relative_load = lbr_target_relative_load(target);
-    candidate->in_window = !candidate->verdict &&
-                           lbr_load_in_window(candidate->relative_load, lowest);
+    candidate->in_window =
+        !verdict && lbr_load_in_window(candidate->relative_load, lowest);
 }
 
 void lbr_decision_reject(lbroute_decision *decision,

@@ -17,11 +17,11 @@ void lbr_decision_accept(lbroute_decision *decision,
                          const struct lbr_pick *pick,
                          const struct lbr_choice *choice);
 
-/* Writes down how a candidate stands in a pick whose lowest load is |lowest|;
- * the score is left unknown. */
+/* Writes down how a candidate stands where the lowest load is |lowest|; the
+ * score is left unknown. */
 void lbr_candidate_describe(lbroute_candidate *candidate,
-                            const struct lbr_pick *pick,
-                            const struct lbr_target *target, double lowest);
+                            const struct lbr_target *target, int verdict,
+                            double lowest);
 
 /* Writes down why there is none. */
 void lbr_decision_reject(lbroute_decision *decision,

@@ -140,7 +140,7 @@ static int request_matters(const struct lbr_pick *pick)
     const struct lbr_group *group = pick->group;
     const struct lbr_scope *scope = &pick->scope;
 
-    if (pick->exclusion || (pick->run && pick->run->filters))
+    if (pick->exclusion || (pick->run && pick->run->filtered))
         return 1;
     if (pick->ask->input_tokens != LBR_TOKENS_UNKNOWN &&
         pick->ask->input_tokens > group->smallest_input)

@@ -46,8 +46,9 @@ static void list_candidates(const struct lbr_pick *pick, struct lbr_run *run)
     for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
          i = lbr_bits_next(pick->mask, count, i + 1)) {
         run->sums[run->count] = 0;
-        lbr_candidate_describe(&run->candidates[run->count++], pick,
-                               lbr_pick_target(pick, i), lowest);
+        lbr_candidate_describe(&run->candidates[run->count++],
+                               lbr_pick_target(pick, i), LBROUTE_REASON_NONE,
+                               lowest);
     }
     run->kept = run->count;
 }
@@ -111,7 +112,7 @@ static void keep_rows(struct lbr_run *run)
         if (run->scores[i] > 0)
             swap_rows(run, kept++, i);
     run->kept = kept;
-    run->filters++;
+    run->filtered = 1;
 }
 
 static void add_scores(struct lbr_run *run, double weight)
@@ -173,7 +174,7 @@ int lbr_judge_apply(struct lbr_pick *pick)
     const struct lbr_run *run = pick->ask->run;
     uint32_t i;
 
-    if (!run || !pick->scope.strategy->calls_stages || !pick->scope.pool)
+    if (!pick->scope.strategy->calls_stages)
         return LBROUTE_OK;
     if (run->pool != pick->scope.pool->slot.handle &&
         pick->ask->rounds < MOST_ROUNDS)
@@ -212,8 +213,6 @@ void lbr_judge_finish(struct lbroute_router *router, struct lbr_ask *ask)
 {
     struct lbr_link dead;
 
-    if (!ask->run)
-        return;
     lbr_list_init(&dead);
     lbr_router_enter(router);
     lbr_run_give(&router->stages, ask->run, &dead);

@@ -21,15 +21,15 @@ int lbr_judge_start(struct lbr_pick *pick, struct lbr_ask *ask);
 /* Calls the stages of the ask's run; the lock is not held. */
 void lbr_judge_call(const struct lbr_ask *ask);
 
-/* Gives a run's results to the targets. Returns 0, or LBR_ROUTE_AGAIN when the
- * request has come to another pool meanwhile. */
+/* Gives the results of the ask's run to the targets. Returns 0, or
+ * LBR_ROUTE_AGAIN when the request has come to another pool meanwhile. */
 int lbr_judge_apply(struct lbr_pick *pick);
 
 /* After filters have left nobody: whether there is somebody whom they have not
  * seen, so that it is worth while to ask again. */
 int lbr_judge_missed(const struct lbr_pick *pick);
 
-/* Ends the ask's run, if there is one; the lock is not held. */
+/* Ends the ask's run; the lock is not held. */
 void lbr_judge_finish(struct lbroute_router *router, struct lbr_ask *ask);
 
 static inline int lbr_judge_seen(const struct lbr_pick *pick,
@@ -42,7 +42,7 @@ static inline int lbr_judge_seen(const struct lbr_pick *pick,
 static inline int lbr_judge_rejects(const struct lbr_pick *pick,
                                     const struct lbr_target *target)
 {
-    return pick->run && pick->run->filters &&
+    return pick->run && pick->run->filtered &&
            !(lbr_judge_seen(pick, target) && target->judged >= 0);
 }
 

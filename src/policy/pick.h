@@ -62,11 +62,13 @@ struct lbr_scope {
 /* A prompt as the group's trie compares it, and what it is judged by. */
 struct lbr_affinity {
     const void *symbols;
-    size_t length; /* bytes */
-    uint32_t unit; /* bytes of what is counted in decisions */
-    size_t total;  /* of those, in the whole prompt */
-    size_t common; /* leading bytes that nearly all requests have */
-    double lowest; /* relative load of the eligible */
+    size_t length;       /* bytes */
+    uint32_t unit;       /* bytes of what is counted in decisions */
+    size_t total;        /* of those, in the whole prompt */
+    size_t common;       /* leading bytes that nearly all requests have */
+    double lowest;       /* relative load of the eligible */
+    uint64_t survey;     /* number of the survey, once there is one … */
+    size_t known_to_all; /* … and bytes that whom it did not visit knows */
 };
 
 /* What the scores of the pipeline are relative to, once it has chosen. */

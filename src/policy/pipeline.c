@@ -77,6 +77,8 @@ static void set_scale(struct lbr_pick *pick)
 
     scale->known = 1;
     scale->affinity = lbr_affinity_look(pick);
+    if (params->pipeline.prefix > 0)
+        lbr_affinity_survey(pick, &scale->affinity);
     scale->heaviest = heaviest(pick);
     scale->stage_mean = 0;
     if (pick->run) {

@@ -104,7 +104,7 @@ static void start(struct lbr_pick *pick, struct lbroute_router *router,
  * they have been asked. */
 static int find_candidates(struct lbr_pick *pick, struct lbr_ask *ask)
 {
-    int result = lbr_judge_apply(pick);
+    int result = ask->run ? lbr_judge_apply(pick) : LBROUTE_OK;
 
     if (result)
         return result;
@@ -141,16 +141,8 @@ int lbr_route(struct lbroute_router *router, struct lbr_ask *ask, uint64_t now,
     return LBROUTE_OK;
 }
 
-int lbr_route_admit(const struct lbroute_router *router,
-                    const struct lbr_ask *ask)
-{
-    if (lbr_list_empty(&router->stages.under_way) || ask->run)
-        return LBROUTE_OK;
-    return lbr_stages_inside(&router->stages) ? LBROUTE_ERR_BUSY : LBROUTE_OK;
-}
-
-int lbr_route_supply(struct lbroute_router *router, struct lbr_ask *ask,
-                     int result, size_t block_bytes)
+int lbr_route_act(struct lbroute_router *router, struct lbr_ask *ask,
+                  int result, size_t block_bytes)
 {
     switch (result) {
     case LBR_ROUTE_NEEDS_KEY:
@@ -162,11 +154,12 @@ int lbr_route_supply(struct lbroute_router *router, struct lbr_ask *ask,
     case LBR_ROUTE_NEEDS_STAGES:
         lbr_judge_call(ask);
         return 1;
-    default:
+    case LBR_ROUTE_AGAIN:
         lbr_judge_finish(router, ask);
         ask->rounds++;
-        if (result == LBR_ROUTE_AGAIN)
-            return 1;
+        return 1;
+    default:
+        lbr_judge_finish(router, ask);
         lbr_request_release(router, ask);
         return 0;
     }

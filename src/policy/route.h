@@ -21,14 +21,29 @@ int lbr_route(struct lbroute_router *router, struct lbr_ask *ask, uint64_t now,
 
 /* Call first. Returns 0, or LBROUTE_ERR_BUSY in a thread that is inside one of
  * the router's stages. */
-int lbr_route_admit(const struct lbroute_router *router,
-                    const struct lbr_ask *ask);
+static inline int lbr_route_admit(const struct lbroute_router *router,
+                                  const struct lbr_ask *ask)
+{
+    if (lbr_list_empty(&router->stages.under_way) || ask->run)
+        return LBROUTE_OK;
+    return lbr_stages_inside(&router->stages) ? LBROUTE_ERR_BUSY : LBROUTE_OK;
+}
 
 /* Does what a code above asks for and returns 1: ask again. With any other
  * result it ends what was begun and returns 0. Blocks are of |block_bytes|. The
  * lock is not held. */
-int lbr_route_supply(struct lbroute_router *router, struct lbr_ask *ask,
-                     int result, size_t block_bytes);
+int lbr_route_act(struct lbroute_router *router, struct lbr_ask *ask,
+                  int result, size_t block_bytes);
+
+/* The same; mostly there is nothing to do. */
+static inline int lbr_route_supply(struct lbroute_router *router,
+                                   struct lbr_ask *ask, int result,
+                                   size_t block_bytes)
+{
+    if (result <= 0 && !ask->run && !ask->hashed.scratch)
+        return 0;
+    return lbr_route_act(router, ask, result, block_bytes);
+}
 
 /* Makes a choice count: the rule moves, the slot is taken, the pin renewed,
  * the ticket filled in. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "state/stage.h"
 
-#include "base/lock.h"
-
 #define KIND 9
 #define CHUNK_BITS 3
 
@@ -181,7 +179,7 @@ struct lbr_run *lbr_run_take(struct lbr_stages *stages, uint32_t rows)
         return NULL;
     }
     run->thread = lbr_lock_thread();
-    run->explains = run->filters = 0;
+    run->explains = run->filtered = 0;
     run->weights = 0;
     run->call_count = run->kept = run->count = 0;
     lbr_list_append(&stages->under_way, &run->link);

@@ -13,6 +13,7 @@
 #ifndef LBR_STATE_STAGE_H
 #define LBR_STATE_STAGE_H
 
+#include "base/lock.h"
 #include "base/text.h"
 #include "containers/list.h"
 #include "containers/slab.h"
@@ -48,7 +49,7 @@ struct lbr_run {
     lbroute_pool pool;
     uint64_t now;
     int explains;   /* for an explanation: counts nothing */
-    int filters;    /* how many filters were heeded */
+    int filtered;   /* some filter was heeded */
     double weights; /* sum of the weights of the scorers heeded */
 
     struct lbr_call *calls; /* as many as there can be stages */
@@ -94,7 +95,6 @@ void lbr_stage_remove(struct lbr_stage *stage, struct lbr_link *dead);
 
 /* Calls the destructors of a list of dead stages, without the lock, and frees
  * them under |lock|. */
-struct lbr_lock;
 void lbr_stages_bury(struct lbr_stages *stages, struct lbr_lock *lock,
                      struct lbr_link *dead);
 

@@ -68,6 +68,9 @@ struct lbr_target {
      * when a filter did not keep it. */
     uint64_t judged_by;
     double judged;
+    /* Likewise: the survey that visited it, and what it knows of the prompt. */
+    uint64_t surveyed_by;
+    size_t surveyed;
 };
 
 static inline double lbr_target_load(const struct lbr_target *target)

@@ -491,15 +491,16 @@ static void expect_no_router(const lbroute_router_options *options, int code)
 
 static void bad_bounds_of_router(const lbroute_router_options *good)
 {
-    static const uint32_t most[4] = {65536, 1048576, 16777215, 16777215};
+    static const uint32_t most[5] = {65536, 1048576, 16777215, 16777215, 1024};
 
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 5; i++) {
         lbroute_router_options bad = *good;
-        uint32_t *bounds[4];
+        uint32_t *bounds[5];
         bounds[0] = &bad.max_pools;
         bounds[1] = &bad.max_targets;
         bounds[2] = &bad.max_tickets;
         bounds[3] = &bad.max_sessions;
+        bounds[4] = &bad.max_scorers;
         *bounds[i] = 0;
         expect_no_router(&bad, LBROUTE_ERR_RANGE);
         *bounds[i] = most[i] + 1;

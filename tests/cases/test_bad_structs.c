@@ -32,6 +32,8 @@ INIT(event)
 INIT(stats)
 INIT(target_stats)
 INIT(share)
+INIT(scorer_options)
+INIT(scorer_stats)
 
 static const struct {
     init_function *init;
@@ -50,6 +52,8 @@ static const struct {
     {init_stats, sizeof(lbroute_stats)},
     {init_target_stats, sizeof(lbroute_target_stats)},
     {init_share, sizeof(lbroute_share)},
+    {init_scorer_options, sizeof(lbroute_scorer_options)},
+    {init_scorer_stats, sizeof(lbroute_scorer_stats)},
 };
 
 static void expect_only(const unsigned char *bytes, size_t from, size_t to,

@@ -431,6 +431,67 @@ static void a_target_comes_meanwhile(void **state)
     }
 }
 
+static void add_again_heavy(struct stage *stage,
+                            const lbroute_score_request *request)
+{
+    add_again_a(stage, request);
+    fleet_set_weight(stage->fleet, A, 3);
+}
+
+/* Nor is it the worst. */
+static void unknown_is_the_mean(void **state)
+{
+    struct fleet fleet;
+    struct stage stage;
+    (void)state;
+
+    open_one(&fleet, &stage, 3, SCORER, 0.25);
+    stage.scores[C] = 0.75;
+    stage.inside = add_again_heavy;
+    assert_int_equal(fleet_serve(&fleet), A);
+    assert_near(fleet.decision.score, 1 + 1 + 0.5, 1e-12);
+    fleet_close(&fleet);
+}
+
+/* The mean of equal scores is no other score, whatever rounding says: three
+ * times a tenth, divided by three, is more than a tenth. */
+static void the_mean_of_equals_is_a_tie(void **state)
+{
+    size_t newcomers = 0;
+    (void)state;
+
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct fleet fleet;
+        struct stage stage;
+        fleet_open(&fleet, "pipeline", 4, seed);
+        fleet_param(&fleet, "pipeline.weight", 0);
+        fleet_param(&fleet, "pipeline.load", 0);
+        stage_init(&stage, &fleet, 0.1);
+        stage_register(&stage, "stage", SCORER, 1);
+        stage.inside = add_again_a;
+        newcomers += fleet_serve(&fleet) == A;
+        fleet_close(&fleet);
+    }
+    assert_in_range(newcomers, 3, 20);
+}
+
+/* Only filters keep out whom they have not seen, also where the request itself
+ * has filters. */
+static void scorers_keep_nobody_out(void **state)
+{
+    struct fleet fleet;
+    struct stage stage;
+    (void)state;
+
+    open_one(&fleet, &stage, 3, SCORER, 1);
+    stage.inside = add_again_a;
+    fleet.request.exclude = &fleet.targets[B];
+    fleet.request.exclude_len = 2;
+    assert_int_equal(fleet_serve(&fleet), A);
+    assert_int_equal(stage.calls, 1);
+    fleet_close(&fleet);
+}
+
 static void add_one(struct stage *stage, const lbroute_score_request *request)
 {
     (void)request;
@@ -1078,6 +1139,9 @@ int main(void)
         cmocka_unit_test(another_router_may_be_asked),
         cmocka_unit_test(a_target_goes_meanwhile),
         cmocka_unit_test(a_target_comes_meanwhile),
+        cmocka_unit_test(unknown_is_the_mean),
+        cmocka_unit_test(the_mean_of_equals_is_a_tie),
+        cmocka_unit_test(scorers_keep_nobody_out),
         cmocka_unit_test(a_filter_sees_everybody),
         cmocka_unit_test(asking_again_has_an_end),
         cmocka_unit_test(load_counts_at_the_choice),

@@ -51,6 +51,7 @@ static void the_documented_defaults(void **state)
     assert_int_equal(options.max_targets, 16384);
     assert_int_equal(options.max_tickets, 1048576);
     assert_int_equal(options.max_sessions, 65536);
+    assert_int_equal(options.max_scorers, 64);
     assert_int_equal(options.single_threaded, 0);
     assert_int_equal(options.header_prefix_len, strlen("X-Lbroute-"));
     assert_memory_equal(options.header_prefix, "X-Lbroute-",
@@ -98,6 +99,7 @@ static void bounds_have_ranges(void **state)
     check_bound(&options, &options.max_targets, 1048576);
     check_bound(&options, &options.max_tickets, 16777215);
     check_bound(&options, &options.max_sessions, 16777215);
+    check_bound(&options, &options.max_scorers, 1024);
     options.ticket_ttl = 0;
     check_refused(&options, LBROUTE_ERR_RANGE);
     options.ticket_ttl = 1;
@@ -119,6 +121,9 @@ static void switches_and_reserved_fields(void **state)
     check_refused(&options, LBROUTE_ERR_INVALID);
     options.single_threaded = 0;
     options.reserved0 = 1;
+    check_refused(&options, LBROUTE_ERR_INVALID);
+    options.reserved0 = 0;
+    options.reserved1 = 1;
     check_refused(&options, LBROUTE_ERR_INVALID);
 }
 

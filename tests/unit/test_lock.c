@@ -52,11 +52,32 @@ static void none_for_a_single_thread(void **state)
     lbr_lock_destroy(&lock);
 }
 
+static void *own_name(void *argument)
+{
+    (void)argument;
+    return (void *)(uintptr_t)lbr_lock_thread();
+}
+
+/* Always the same in one thread, another in every other. */
+static void threads_have_names(void **state)
+{
+    pthread_t thread;
+    void *other = NULL;
+    (void)state;
+
+    assert_ptr_equal(lbr_lock_thread(), lbr_lock_thread());
+    assert_int_equal(pthread_create(&thread, NULL, own_name, NULL), 0);
+    assert_int_equal(pthread_join(thread, &other), 0);
+    assert_non_null(other);
+    assert_ptr_not_equal(lbr_lock_thread(), other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_at_a_time),
         cmocka_unit_test(none_for_a_single_thread),
+        cmocka_unit_test(threads_have_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
