@@ -21,8 +21,9 @@ static void describe(const struct lbr_account *account, uint64_t now,
 {
     row->client = account->client;
     row->blocks = in_blocks(*lbr_account_charge(account));
-    row->share =
-        lbr_account_is_active(account, now, idle) ? in_blocks(guarantee) : 0;
+    row->share = account->active && lbr_account_is_active(account, now, idle)
+                     ? in_blocks(guarantee)
+                     : 0;
     row->evicted = account->lost;
     row->idle_ns = lbr_time_signed(lbr_time_since(now, account->used_at));
 }

@@ -46,6 +46,13 @@ uint64_t lbr_shared_guarantee(const struct lbr_shared_owner *owner,
     return *active ? rules->capacity * LBR_CHARGE_BLOCK / *active : 0;
 }
 
+static struct lbr_account *newest_of(const struct lbr_link *list)
+{
+    if (lbr_list_empty(list))
+        return NULL;
+    return LBR_OWNER(list->previous, struct lbr_account, activity);
+}
+
 static uint64_t key_of(const struct lbr_shared_owner *owner, uint64_t client)
 {
     return lbr_hash_pair(client, owner->owner.number);
@@ -150,6 +157,21 @@ static void retire_silent(struct lbr_shared_trie *shared,
     }
 }
 
+/* Restores the guarantees of those who are not silent for too long after all,
+ * since that was made longer. */
+static void revive(struct lbr_shared_owner *owner, uint64_t now, uint64_t idle)
+{
+    struct lbr_account *account;
+
+    while ((account = newest_of(&owner->idle)) != NULL &&
+           lbr_account_is_active(account, now, idle)) {
+        lbr_list_remove(&account->activity);
+        lbr_list_prepend(&owner->active, &account->activity);
+        account->active = 1;
+        owner->active_count++;
+    }
+}
+
 static void drop_account(struct lbr_shared_trie *shared,
                          struct lbr_account *account)
 {
@@ -195,6 +217,7 @@ struct lbr_account *lbr_account_enter(struct lbr_shared_trie *shared,
     struct lbr_account *account;
 
     retire_silent(shared, owner, now, rules->idle);
+    revive(owner, now, rules->idle);
     account = find_or_create(shared, owner, client, rules->most_clients);
     if (!account)
         return NULL;
