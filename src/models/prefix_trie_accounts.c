@@ -183,14 +183,26 @@ static void drop_account(struct lbr_shared_trie *shared,
 }
 
 /* Frees the account of the client that has been silent longest, if it is no
- * longer active, with all it has. */
-static void reclaim_one(struct lbr_shared_trie *shared,
-                        struct lbr_shared_owner *owner)
+ * longer active, with all it has; not the one of those not told apart. Returns
+ * 0 when there is none. */
+static int reclaim_one(struct lbr_shared_trie *shared,
+                       struct lbr_shared_owner *owner)
 {
-    struct lbr_account *account = oldest_of(&owner->idle);
+    struct lbr_link *link = owner->idle.next;
 
-    if (account)
-        drop_account(shared, account);
+    if (link != &owner->idle &&
+        !LBR_OWNER(link, struct lbr_account, activity)->client)
+        link = link->next;
+    if (link == &owner->idle)
+        return 0;
+    drop_account(shared, LBR_OWNER(link, struct lbr_account, activity));
+    return 1;
+}
+
+static uint32_t told_apart(const struct lbr_shared_trie *shared,
+                           const struct lbr_shared_owner *owner)
+{
+    return owner->account_count - (find(shared, owner, 0) != NULL);
 }
 
 static struct lbr_account *find_or_create(struct lbr_shared_trie *shared,
@@ -199,12 +211,15 @@ static struct lbr_account *find_or_create(struct lbr_shared_trie *shared,
                                           uint32_t most_clients)
 {
     struct lbr_account *account = find(shared, owner, client);
+    int fits = 1;
 
-    if (!account && owner->account_count >= most_clients)
-        reclaim_one(shared, owner);
-    if (!account && owner->account_count < most_clients)
+    if (account)
+        return account;
+    while (client && fits && told_apart(shared, owner) >= most_clients)
+        fits = reclaim_one(shared, owner);
+    if (fits)
         account = create(shared, owner, client);
-    if (!account)
+    if (!account && client)
         account = find(shared, owner, 0);
     return account ? account : create(shared, owner, 0);
 }
