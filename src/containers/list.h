@@ -41,4 +41,13 @@ static inline void lbr_list_append(struct lbr_link *head, struct lbr_link *link)
     head->previous = link;
 }
 
+static inline void lbr_list_prepend(struct lbr_link *head,
+                                    struct lbr_link *link)
+{
+    link->previous = head;
+    link->next = head->next;
+    head->next->previous = link;
+    head->next = link;
+}
+
 #endif

@@ -46,6 +46,13 @@ uint64_t lbr_shared_guarantee(const struct lbr_shared_owner *owner,
     return *active ? rules->capacity * LBR_CHARGE_BLOCK / *active : 0;
 }
 
+static struct lbr_account *newest_of(const struct lbr_link *list)
+{
+    if (lbr_list_empty(list))
+        return NULL;
+    return LBR_OWNER(list->previous, struct lbr_account, activity);
+}
+
 static uint64_t key_of(const struct lbr_shared_owner *owner, uint64_t client)
 {
     return lbr_hash_pair(client, owner->owner.number);
@@ -154,14 +161,12 @@ static void retire_silent(struct lbr_shared_trie *shared,
  * since that was made longer. */
 static void revive(struct lbr_shared_owner *owner, uint64_t now, uint64_t idle)
 {
-    while (!lbr_list_empty(&owner->idle)) {
-        struct lbr_account *account =
-            LBR_OWNER(owner->idle.previous, struct lbr_account, activity);
+    struct lbr_account *account;
 
-        if (!lbr_account_is_active(account, now, idle))
-            return;
+    while ((account = newest_of(&owner->idle)) != NULL &&
+           lbr_account_is_active(account, now, idle)) {
         lbr_list_remove(&account->activity);
-        lbr_list_append(owner->active.next, &account->activity);
+        lbr_list_prepend(&owner->active, &account->activity);
         account->active = 1;
         owner->active_count++;
     }
@@ -178,14 +183,26 @@ static void drop_account(struct lbr_shared_trie *shared,
 }
 
 /* Frees the account of the client that has been silent longest, if it is no
- * longer active, with all it has. */
-static void reclaim_one(struct lbr_shared_trie *shared,
-                        struct lbr_shared_owner *owner)
+ * longer active, with all it has; not the one of those not told apart. Returns
+ * 0 when there is none. */
+static int reclaim_one(struct lbr_shared_trie *shared,
+                       struct lbr_shared_owner *owner)
 {
-    struct lbr_account *account = oldest_of(&owner->idle);
+    struct lbr_link *link = owner->idle.next;
 
-    if (account)
-        drop_account(shared, account);
+    if (link != &owner->idle &&
+        !LBR_OWNER(link, struct lbr_account, activity)->client)
+        link = link->next;
+    if (link == &owner->idle)
+        return 0;
+    drop_account(shared, LBR_OWNER(link, struct lbr_account, activity));
+    return 1;
+}
+
+static uint32_t told_apart(const struct lbr_shared_trie *shared,
+                           const struct lbr_shared_owner *owner)
+{
+    return owner->account_count - (find(shared, owner, 0) != NULL);
 }
 
 static struct lbr_account *find_or_create(struct lbr_shared_trie *shared,
@@ -194,12 +211,15 @@ static struct lbr_account *find_or_create(struct lbr_shared_trie *shared,
                                           uint32_t most_clients)
 {
     struct lbr_account *account = find(shared, owner, client);
+    int fits = 1;
 
-    if (!account && owner->account_count >= most_clients)
-        reclaim_one(shared, owner);
-    if (!account && owner->account_count < most_clients)
+    if (account)
+        return account;
+    while (client && fits && told_apart(shared, owner) >= most_clients)
+        fits = reclaim_one(shared, owner);
+    if (fits)
         account = create(shared, owner, client);
-    if (!account)
+    if (!account && client)
         account = find(shared, owner, 0);
     return account ? account : create(shared, owner, 0);
 }
