@@ -54,10 +54,11 @@ struct bench_case {
     const bench_kind *kind;
     const char *strategy; /* of the pool; NULL where none is needed */
     size_t targets;
-    size_t distinct_weights; /* 1: all weights are 1 */
-    unsigned lanes;          /* threads */
-    unsigned routers;        /* 1, or one a lane */
-    int unlocked;            /* 1: created with `single_threaded` */
+    size_t distinct_weights;  /* 1: all weights are 1 */
+    unsigned lanes;           /* threads */
+    unsigned routers;         /* 1, or one a lane */
+    int unlocked;             /* 1: created with `single_threaded` */
+    uint64_t most_operations; /* in a run; 0: as many as one likes */
     bench_prompt_kind prompts;
     const struct bench_text *text; /* of BENCH_PROMPTS_TEXT; not owned */
     double budget_ns;              /* NaN: none */

@@ -89,6 +89,13 @@ static double run_once(const bench_case *test, void *fixture,
     return (double)(clock_ns() - began);
 }
 
+static uint64_t bounded(const bench_case *test, uint64_t operations)
+{
+    uint64_t most = test->most_operations;
+
+    return most > 0 && operations > most ? most : operations;
+}
+
 /* Doubles the operations until a trial is long enough to be believed. The
  * trials warm caches and tables as well. */
 static uint64_t calibrate(const bench_case *test, void *fixture)
@@ -96,8 +103,8 @@ static uint64_t calibrate(const bench_case *test, void *fixture)
     uint64_t operations = 8;
     double elapsed = run_once(test, fixture, operations);
 
-    while (elapsed < TRIAL_NS) {
-        operations *= 2;
+    while (elapsed < TRIAL_NS && bounded(test, 2 * operations) > operations) {
+        operations = bounded(test, 2 * operations);
         elapsed = run_once(test, fixture, operations);
     }
     return (uint64_t)((double)operations * RUN_NS / elapsed);
@@ -139,7 +146,7 @@ static void measure_time(const bench_case *test, const bench_plan *plan,
     uint64_t operations =
         plan->operations > 0 ? plan->operations : calibrate(test, fixture);
 
-    operations = round_up(operations, test->lanes);
+    operations = round_up(bounded(test, operations), test->lanes);
     for (unsigned i = 0; i < plan->runs; i++)
         ns[i] = run_once(test, fixture, operations) / (double)operations;
     figure->operations = operations;

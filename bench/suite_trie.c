@@ -183,6 +183,7 @@ static void add_purge(bench_list *list)
 
     test->targets = 1;
     test->prompts = BENCH_PROMPTS_FRESH;
+    test->most_operations = 20000; /* fill a target's default budget */
 }
 
 void bench_suite_trie(bench_list *list)
