@@ -5,6 +5,9 @@
 
 #include <math.h>
 
+/* Less than a twentieth of a prompt is no reason to send it anywhere. */
+#define SMALLEST_PART 20
+
 /* The prompt as the group's trie compares it: as it was given, or hashed. */
 static struct lbr_affinity compared(const struct lbr_pick *pick)
 {
@@ -189,10 +192,10 @@ double lbr_affinity_part(const struct lbr_pick *pick,
 
     if (!affinity->length)
         return (double)NAN;
-    return held > affinity->common
-               ? (double)(held - affinity->common) /
-                     (double)(affinity->length - affinity->common)
-               : 0;
+    if (held <= affinity->common || held * SMALLEST_PART < affinity->length)
+        return 0;
+    return (double)(held - affinity->common) /
+           (double)(affinity->length - affinity->common);
 }
 
 double lbr_affinity_score(const struct lbr_pick *pick, uint32_t position)

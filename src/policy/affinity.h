@@ -37,8 +37,8 @@ void lbr_affinity_note(const struct lbr_pick *pick,
 void lbr_affinity_survey(const struct lbr_pick *pick,
                          struct lbr_affinity *affinity);
 
-/* Part of the prompt that a surveyed member knows, the common head apart; NaN
- * without a prompt. */
+/* Part of the prompt that a surveyed member knows, the common head apart, 0 if
+ * it is next to nothing; NaN without a prompt. */
 double lbr_affinity_part(const struct lbr_pick *pick,
                          const struct lbr_affinity *affinity,
                          uint32_t position);

@@ -159,7 +159,8 @@ int lbr_route_act(struct lbroute_router *router, struct lbr_ask *ask,
         ask->rounds++;
         return 1;
     default:
-        lbr_judge_finish(router, ask);
+        if (ask->run)
+            lbr_judge_finish(router, ask);
         lbr_request_release(router, ask);
         return 0;
     }

@@ -226,9 +226,10 @@ static void set_scores(struct question *question)
         double score = score_stages(i, &stages);
         score += run.weight * run.targets[i].weight / heaviest;
         score += run.load * (lowest_load(question) + 1) / (load_of(i) + 1);
-        if (question->prompt.length > 0)
-            score += run.prefix * (double)known_to(i, &question->prompt) /
-                     (double)question->prompt.length;
+        size_t known = known_to(i, &question->prompt);
+        if (known * 20 >= question->prompt.length && known > 0)
+            score +=
+                run.prefix * (double)known / (double)question->prompt.length;
         question->without_pin[i] = score;
     }
     question->pin =
