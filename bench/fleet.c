@@ -47,6 +47,22 @@ static lbroute_router *open_router(const bench_case *test, unsigned number)
     return router;
 }
 
+static void set_memory(lbroute_router *router, lbroute_pool pool,
+                       const bench_case *test)
+{
+    double bytes = PROMPT_BYTES / (double)test->targets;
+
+    bench_check(lbroute_pool_set(router, pool, "cache_aware.budget", bytes),
+                "budget");
+    bench_check(
+        lbroute_pool_set(router, pool, "cache_aware.mode", test->blocks != 0),
+        "mode");
+    /* Blocks of the same amount of text. */
+    bench_check(
+        lbroute_pool_set(router, pool, "kv_aware.capacity", bytes / 256),
+        "capacity");
+}
+
 static lbroute_pool add_pool(lbroute_router *router, const bench_case *test)
 {
     const char *strategy = test->strategy;
@@ -60,9 +76,7 @@ static lbroute_pool add_pool(lbroute_router *router, const bench_case *test)
     options.strategy_len = strlen(strategy);
     bench_check(lbroute_pool_add(router, &options, &pool), "pool");
     if (test->prompts != BENCH_PROMPTS_NONE)
-        bench_check(lbroute_pool_set(router, pool, "cache_aware.budget",
-                                     PROMPT_BYTES / (double)test->targets),
-                    "budget");
+        set_memory(router, pool, test);
     return pool;
 }
 

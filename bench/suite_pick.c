@@ -8,7 +8,8 @@
  *     pick.STRATEGY.N.2routers    two threads, a router each
  *
  * and weighted.distinct10.N: the weighted rule with ten different weights;
- * pick.cache_aware.chat.N, .128k.N, .text.N: requests with prompts.
+ * pick.cache_aware.chat.N, .128k.N, .text.N, the same of kv_aware, and
+ * pick.cache_aware.blocks.chat.N: requests with prompts.
  */
 #include "fleet.h"
 
@@ -127,6 +128,8 @@ void bench_suite_pick(bench_list *list)
 
 typedef struct prompt_row {
     const char *name;
+    const char *strategy;
+    int blocks;
     bench_prompt_kind kind;
     double budgets_ns[BENCH_PROMPT_SIZES]; /* of one thread */
     double least_throughput;               /* of two on one router */
@@ -140,11 +143,12 @@ static void add_prompts(bench_list *list, const prompt_row *row,
             size_t targets = bench_prompt_sizes[i];
             bench_case *test =
                 routers == 0
-                    ? add_single(list, row->name, "cache_aware", targets, 0)
-                    : add_threads(list, row->name, "cache_aware", targets,
+                    ? add_single(list, row->name, row->strategy, targets, 0)
+                    : add_threads(list, row->name, row->strategy, targets,
                                   routers);
 
             test->prompts = row->kind;
+            test->blocks = row->blocks;
             test->text = text;
             if (routers == 0)
                 test->budget_ns = row->budgets_ns[i];
@@ -156,15 +160,52 @@ static void add_prompts(bench_list *list, const prompt_row *row,
 void bench_suite_prompts(bench_list *list, const bench_text *text)
 {
     const double none = (double)NAN;
-    const prompt_row chat = {
-        "pick.cache_aware.chat", BENCH_PROMPTS_CHAT, {600, 1200, 1200}, 1.6};
-    const prompt_row hot = {
-        "pick.cache_aware.128k", BENCH_PROMPTS_HOT, {10000, 10000, 10000}, 0};
-    const prompt_row real = {
-        "pick.cache_aware.text", BENCH_PROMPTS_TEXT, {none, none, none}, 0};
+    const prompt_row rows[] = {
+        {"pick.cache_aware.chat",
+         "cache_aware",
+         0,
+         BENCH_PROMPTS_CHAT,
+         {600, 1200, 1200},
+         1.6},
+        {"pick.cache_aware.blocks.chat",
+         "cache_aware",
+         1,
+         BENCH_PROMPTS_CHAT,
+         {none, none, none},
+         1.6},
+        {"pick.kv_aware.chat",
+         "kv_aware",
+         0,
+         BENCH_PROMPTS_CHAT,
+         {none, none, none},
+         1.6},
+        {"pick.cache_aware.128k",
+         "cache_aware",
+         0,
+         BENCH_PROMPTS_HOT,
+         {10000, 10000, 10000},
+         0},
+        {"pick.kv_aware.128k",
+         "kv_aware",
+         0,
+         BENCH_PROMPTS_HOT,
+         {none, none, none},
+         0},
+        {"pick.cache_aware.text",
+         "cache_aware",
+         0,
+         BENCH_PROMPTS_TEXT,
+         {none, none, none},
+         0},
+        {"pick.kv_aware.text",
+         "kv_aware",
+         0,
+         BENCH_PROMPTS_TEXT,
+         {none, none, none},
+         0},
+    };
 
-    add_prompts(list, &chat, text);
-    add_prompts(list, &hot, text);
-    if (text != NULL)
-        add_prompts(list, &real, text);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (text != NULL || rows[i].kind != BENCH_PROMPTS_TEXT)
+            add_prompts(list, &rows[i], text);
 }
