@@ -34,10 +34,16 @@ struct lbr_claim *lbr_claim_find(const struct lbr_shared_trie *shared,
                                  const struct lbr_trie_hold *hold,
                                  const struct lbr_account *account)
 {
-    uint64_t key = key_of(hold, account);
+    const struct lbr_shared_hold *all =
+        LBR_OWNER(hold, struct lbr_shared_hold, hold);
+    struct lbr_claim *first = first_of(all);
+    uint64_t key;
     uint32_t cursor = 0;
     uint32_t index;
 
+    if (all->claim_count <= 1 || first->account == account)
+        return all->claim_count && first->account == account ? first : NULL;
+    key = key_of(hold, account);
     while ((index = lbr_map_next(&shared->claimed, key, &cursor)) !=
            LBR_MAP_NONE) {
         struct lbr_claim *claim = lbr_slab_at(&shared->claims, index);
@@ -55,6 +61,13 @@ struct lbr_claim *lbr_claim_oldest(const struct lbr_account *account)
     return LBR_OWNER(account->claims.next, struct lbr_claim, recency);
 }
 
+/* Makes room in the table as if all claims were in it: who is first may change.
+ * Returns 0 without memory. */
+static int reserve_claim(struct lbr_shared_trie *shared)
+{
+    return lbr_map_reserve_all(&shared->claimed, shared->claims.live + 1);
+}
+
 /* A claim just below |newer| in its account's list, not charged yet; NULL
  * without memory or when there are too many. */
 static struct lbr_claim *make_claim(struct lbr_shared_trie *shared,
@@ -66,29 +79,38 @@ static struct lbr_claim *make_claim(struct lbr_shared_trie *shared,
     void *object;
 
     if (account->owner->claims >= 2 * account->owner->most_claims ||
-        !lbr_map_reserve(&shared->claimed) ||
-        lbr_slab_take(&shared->claims, &object))
+        !reserve_claim(shared) || lbr_slab_take(&shared->claims, &object))
         return NULL;
     claim = object;
     claim->hold = hold;
     claim->account = account;
     lbr_list_append(newer, &claim->recency);
     lbr_list_append(&hold->claims, &claim->siblings);
-    lbr_map_add(&shared->claimed, key_of(&hold->hold, account),
-                lbr_slab_index(claim->slot.handle));
-    hold->claim_count++;
+    if (hold->claim_count++)
+        lbr_map_add(&shared->claimed, key_of(&hold->hold, account),
+                    lbr_slab_index(claim->slot.handle));
     account->claim_count++;
     account->owner->claims++;
     return claim;
 }
 
-static void free_claim(struct lbr_shared_trie *shared, struct lbr_claim *claim)
+static void forget_claim(struct lbr_shared_trie *shared,
+                         const struct lbr_claim *claim)
 {
     lbr_map_remove(&shared->claimed, key_of(&claim->hold->hold, claim->account),
                    lbr_slab_index(claim->slot.handle));
+}
+
+static void free_claim(struct lbr_shared_trie *shared, struct lbr_claim *claim)
+{
+    struct lbr_shared_hold *hold = claim->hold;
+    int was_first = claim == first_of(hold);
+
     lbr_list_remove(&claim->recency);
     lbr_list_remove(&claim->siblings);
-    claim->hold->claim_count--;
+    /* Who moves up to the front leaves the table. */
+    if (--hold->claim_count)
+        forget_claim(shared, was_first ? first_of(hold) : claim);
     claim->account->claim_count--;
     claim->account->owner->claims--;
     lbr_slab_give(&shared->claims, claim);

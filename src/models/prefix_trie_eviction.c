@@ -68,14 +68,21 @@ static uint64_t until_even(uint64_t ahead)
     return (ahead / (2 * LBR_CHARGE_BLOCK) + 1) * LBR_CHARGE_BLOCK;
 }
 
-/* What may go of the account that makes room: its own oldest. */
-static struct victim own(struct lbr_account *account,
-                         const struct lbr_claim *keep)
+/* What may go of the account that makes room and is |ahead| of others: its own
+ * oldest. As long as they make room for its new ones, its charge stays. */
+static struct victim own(struct lbr_account *account, uint64_t ahead,
+                         const struct lbr_claim *keep,
+                         const struct lbr_share_rules *rules)
 {
-    struct lbr_claim *oldest = lbr_claim_oldest(account);
-    struct victim victim = {oldest && oldest != keep ? account : NULL,
-                            UINT64_MAX};
+    const struct lbr_claim *oldest = lbr_claim_oldest(account);
+    struct victim victim = {NULL, until_even(ahead)};
 
+    if (!oldest || oldest == keep)
+        return victim;
+    victim.account = account;
+    if (oldest->hold->claim_count == 1 &&
+        account->owner->blocks <= rules->capacity)
+        victim.surplus = UINT64_MAX;
     return victim;
 }
 
@@ -104,7 +111,8 @@ static struct victim choose_victim(struct lbr_account *account, uint64_t blocks,
              smaller(blocks, free_blocks(owner, rules) + 1) * LBR_CHARGE_BLOCK;
     others = highest_but(account);
     if (others.first <= share + rounding(rules) || others.first < wanted)
-        return own(account, keep);
+        return own(account, wanted - smaller(wanted, others.first), keep,
+                   rules);
     victim.account = others.account;
     victim.surplus = smaller(others.first - larger(others.second, share),
                              until_even(others.first - wanted));
@@ -176,11 +184,13 @@ int lbr_shared_give_up(struct lbr_shared_trie *shared,
                        struct lbr_account *account,
                        const struct lbr_claim *keep)
 {
-    struct victim victim = own(account, keep);
+    const struct lbr_claim *oldest = lbr_claim_oldest(account);
+    struct victim victim = {account, UINT64_MAX};
 
-    if (victim.account)
-        evict(shared, victim, UINT64_MAX);
-    return victim.account != NULL;
+    if (!oldest || oldest == keep)
+        return 0;
+    evict(shared, victim, UINT64_MAX);
+    return 1;
 }
 
 uint64_t lbr_shared_make_room(struct lbr_shared_trie *shared,

@@ -70,8 +70,9 @@ void prompt_warm(struct fleet *fleet, size_t index, const void *bytes,
     fleet->request.prompt_len = before.prompt_len;
 }
 
-size_t prompt_known(struct fleet *fleet, size_t index, const void *bytes,
-                    size_t length)
+/* What a pick that only one target may take would say. */
+static lbroute_decision explain_on(struct fleet *fleet, size_t index,
+                                   const void *bytes, size_t length)
 {
     lbroute_target *others = all_but(fleet, index);
     lbroute_request request = fleet->request;
@@ -87,6 +88,24 @@ size_t prompt_known(struct fleet *fleet, size_t index, const void *bytes,
                      LBROUTE_OK);
     free(others);
     assert_int_equal(decision.target, fleet->targets[index]);
+    return decision;
+}
+
+size_t prompt_known(struct fleet *fleet, size_t index, const void *bytes,
+                    size_t length)
+{
+    lbroute_decision decision = explain_on(fleet, index, bytes, length);
+
     assert_int_equal(decision.prefix_total, length);
+    return (size_t)decision.prefix_matched;
+}
+
+size_t prompt_known_blocks(struct fleet *fleet, size_t index, const void *bytes,
+                           size_t length)
+{
+    lbroute_decision decision = explain_on(fleet, index, bytes, length);
+
+    assert_true(decision.prefix_matched >= 0);
+    assert_true(decision.prefix_matched <= decision.prefix_total);
     return (size_t)decision.prefix_matched;
 }

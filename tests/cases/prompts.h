@@ -25,6 +25,10 @@ void prompt_warm(struct fleet *fleet, size_t index, const void *bytes,
 size_t prompt_known(struct fleet *fleet, size_t index, const void *bytes,
                     size_t length);
 
+/* The same in whole blocks, of which the pool compares hashes. */
+size_t prompt_known_blocks(struct fleet *fleet, size_t index, const void *bytes,
+                           size_t length);
+
 /* Checks rule and matched part of the last decision, whose total is that of
  * the request. */
 void prompt_expect(const struct fleet *fleet, int rule, size_t matched);

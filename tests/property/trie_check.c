@@ -16,8 +16,8 @@ struct note {
 
 struct walk {
     const struct lbr_trie *trie;
-    const struct lbr_trie_owner *owners;
-    size_t count;
+    const char *owners; /* the first, the next ones |stride| bytes further */
+    size_t stride, count;
     struct note *notes;
     uint32_t *ages; /* by node and owner: place in its list + 1, 0: no hold */
     unsigned char *path;
@@ -37,6 +37,12 @@ static uint32_t *age_of(const struct walk *walk,
     return &walk->ages[index_of(node) * walk->count + owner];
 }
 
+static const struct lbr_trie_owner *owner_at(const struct walk *walk,
+                                             size_t number)
+{
+    return (const void *)(walk->owners + number * walk->stride);
+}
+
 static void check_live(const struct lbr_slab *slab, const void *object)
 {
     const struct lbr_slot *slot = object;
@@ -48,7 +54,7 @@ static void check_live(const struct lbr_slab *slab, const void *object)
 
 static uint32_t walk_owner(struct walk *walk, size_t number)
 {
-    const struct lbr_trie_owner *owner = &walk->owners[number];
+    const struct lbr_trie_owner *owner = owner_at(walk, number);
     const struct lbr_link *link;
     size_t charged = 0;
     uint32_t age = 0;
@@ -85,7 +91,8 @@ static void walk_owners(struct walk *walk)
 
 /* ---- nodes ---- */
 
-/* Whoever holds a node holds its parent, more recently. */
+/* Whoever holds a node holds its parent, more recently, unless it holds for
+ * others: then theirs is the age that counts. */
 static void check_holders(struct walk *walk, const struct lbr_trie_node *node)
 {
     const struct lbr_link *link;
@@ -94,7 +101,8 @@ static void check_holders(struct walk *walk, const struct lbr_trie_node *node)
     for (link = node->holders.next; link != &node->holders; link = link->next) {
         const struct lbr_trie_hold *hold =
             LBR_OWNER(link, struct lbr_trie_hold, siblings);
-        size_t owner = (size_t)(hold->owner - walk->owners);
+        size_t owner =
+            (size_t)((const char *)hold->owner - walk->owners) / walk->stride;
 
         CHECK(link->next->previous == link);
         CHECK(hold->node == node);
@@ -102,7 +110,7 @@ static void check_holders(struct walk *walk, const struct lbr_trie_node *node)
         CHECK(*age_of(walk, node, owner) > 0);
         if (node->parent)
             CHECK(*age_of(walk, node->parent, owner) >
-                  *age_of(walk, node, owner));
+                  (walk->trie->stakes ? 0 : *age_of(walk, node, owner)));
         holders++;
     }
     CHECK(holders > 0);
@@ -182,11 +190,28 @@ static void walk_node(struct walk *walk, const struct lbr_trie_node *node)
 
 /* ---- what the walk came to ---- */
 
-/* Whether a node and its only child share their text and their holders. */
-static int joinable(const struct note *note, const struct lbr_trie_node *node)
+/* What stands behind all holds of a node. */
+static uint32_t stakes_of(const struct walk *walk,
+                          const struct lbr_trie_node *node)
+{
+    const struct lbr_link *link;
+    uint32_t claims = 0;
+
+    for (link = node->holders.next;
+         walk->trie->stakes && link != &node->holders; link = link->next)
+        claims +=
+            LBR_OWNER(link, struct lbr_shared_hold, hold.siblings)->claim_count;
+    return claims;
+}
+
+/* Whether a node and its only child share their text, their holders, and what
+ * stands behind these: the lower part's is never more. */
+static int joinable(const struct walk *walk, const struct note *note,
+                    const struct lbr_trie_node *node)
 {
     return note->children == 1 && note->child->text == node->text &&
-           note->child->holder_count == node->holder_count;
+           note->child->holder_count == node->holder_count &&
+           stakes_of(walk, note->child) == stakes_of(walk, node);
 }
 
 static void check_notes(const struct walk *walk)
@@ -199,7 +224,7 @@ static void check_notes(const struct walk *walk)
         const struct note *note = &walk->notes[index_of(node)];
 
         CHECK_U(node->children, note->children);
-        CHECK(!joinable(note, node));
+        CHECK(!joinable(walk, note, node));
         if (!note->text_nodes)
             continue;
         CHECK_U(node->text->nodes, note->text_nodes);
@@ -214,22 +239,43 @@ static void check_notes(const struct walk *walk)
     CHECK(lbr_list_empty(&trie->over));
 }
 
+static void check_trie(struct walk *walk)
+{
+    const struct lbr_trie *trie = walk->trie;
+    const struct lbr_trie_node *node;
+
+    walk->notes = calloc((size_t)trie->nodes.used + 1, sizeof *walk->notes);
+    walk->ages = calloc(((size_t)trie->nodes.used + 1) * walk->count,
+                        sizeof *walk->ages);
+    CHECK(walk->notes && walk->ages);
+    walk_owners(walk);
+    for (node = lbr_slab_next(&trie->nodes, 0); node;
+         node = lbr_slab_next(&trie->nodes, node->slot.handle))
+        walk_node(walk, node);
+    check_notes(walk);
+    free(walk->notes);
+    free(walk->ages);
+    free(walk->path);
+}
+
 void trie_check(const struct lbr_trie *trie,
                 const struct lbr_trie_owner *owners, size_t count)
 {
-    struct walk walk = {.trie = trie, .owners = owners, .count = count};
-    const struct lbr_trie_node *node;
+    struct walk walk = {.trie = trie,
+                        .owners = (const char *)owners,
+                        .stride = sizeof *owners,
+                        .count = count};
 
-    walk.notes = calloc((size_t)trie->nodes.used + 1, sizeof *walk.notes);
-    walk.ages =
-        calloc(((size_t)trie->nodes.used + 1) * count, sizeof *walk.ages);
-    CHECK(walk.notes && walk.ages);
-    walk_owners(&walk);
-    for (node = lbr_slab_next(&trie->nodes, 0); node;
-         node = lbr_slab_next(&trie->nodes, node->slot.handle))
-        walk_node(&walk, node);
-    check_notes(&walk);
-    free(walk.notes);
-    free(walk.ages);
-    free(walk.path);
+    check_trie(&walk);
+}
+
+void trie_check_shared(const struct lbr_shared_trie *shared,
+                       const struct lbr_shared_owner *owners, size_t count)
+{
+    struct walk walk = {.trie = &shared->trie,
+                        .owners = (const char *)&owners->owner,
+                        .stride = sizeof *owners,
+                        .count = count};
+
+    check_trie(&walk);
 }
