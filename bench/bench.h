@@ -60,7 +60,7 @@ struct bench_case {
     int unlocked;             /* 1: created with `single_threaded` */
     uint64_t most_operations; /* in a run; 0: as many as one likes */
     bench_prompt_kind prompts;
-    int blocks; /* cache_aware compares hashes of blocks */
+    int blocks;                    /* cache_aware compares hashes of blocks */
     const struct bench_text *text; /* of BENCH_PROMPTS_TEXT; not owned */
     double budget_ns;              /* NaN: none */
     bench_compare compare;

@@ -210,6 +210,7 @@ void lbr_arena_init(struct lbr_arena *arena, struct lbr_memory *memory,
     *arena = (struct lbr_arena){
         .memory = memory,
         .chunk_bytes = chunk_bytes,
+        .kept = 1,
         .limit = SIZE_MAX,
     };
     lbr_list_init(&arena->chunks);
@@ -259,8 +260,8 @@ void lbr_arena_give(struct lbr_arena *arena, void *content)
     piece = merge(arena, piece);
     if (!is_chunk(arena, piece))
         return;
-    if (!arena->empty && arena->held <= arena->limit) {
-        arena->empty = 1;
+    if (arena->empty < arena->kept && arena->held <= arena->limit) {
+        arena->empty++;
         return;
     }
     unlist(arena, piece);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Pieces of any size from chunks that never move. Of the chunks that become
- * empty one is kept, so that a warm arena calls no allocator. Every operation
- * takes constant time.
+ * empty one is kept, or more if asked for, so that a warm arena calls no
+ * allocator. Every operation takes constant time.
  *
  *     chunk ◀─▶ chunk       [ piece ][ piece ][ piece ] … end
  *     piece:   size, free? (4) | size of the piece before (4) | content …
@@ -55,7 +55,8 @@ struct lbr_arena_chunk {
 struct lbr_arena {
     struct lbr_memory *memory;
     struct lbr_link chunks;
-    uint32_t empty; /* chunks without a piece: 0 or 1 */
+    uint32_t empty; /* chunks without a piece, of which at most … */
+    uint32_t kept;  /* … so many are kept */
     size_t chunk_bytes;
     size_t used, held;
     size_t limit; /* no chunk is added that would exceed it */
@@ -72,6 +73,13 @@ void lbr_arena_init(struct lbr_arena *arena, struct lbr_memory *memory,
 static inline void lbr_arena_set_limit(struct lbr_arena *arena, size_t bytes)
 {
     arena->limit = bytes;
+}
+
+/* Lets it keep up to |chunks| empty chunks, at least 1; where many pieces are
+ * freed at once and as many taken soon after. */
+static inline void lbr_arena_keep(struct lbr_arena *arena, uint32_t chunks)
+{
+    arena->kept = chunks;
 }
 
 /* Frees the chunks with all pieces. */

@@ -75,7 +75,7 @@ struct lbr_shared_trie {
     struct lbr_trie trie;
     struct lbr_memory *memory;
     struct lbr_slab claims, accounts;
-    struct lbr_map claimed;   /* (hold, account) ─▶ claim, but a hold's first */
+    struct lbr_map claimed; /* (hold, account) ─▶ claim, but a hold's first */
     struct lbr_map by_client; /* (owner, client) ─▶ account */
 };
 

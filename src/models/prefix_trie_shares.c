@@ -23,6 +23,7 @@ void lbr_shared_init(struct lbr_shared_trie *shared, struct lbr_memory *memory,
     /* The targets' capacities are the bound. */
     shared->trie.records.limit = UINT64_MAX;
     lbr_arena_set_limit(&shared->trie.texts, SIZE_MAX);
+    lbr_arena_keep(&shared->trie.texts, UINT32_MAX);
     lbr_slab_init(&shared->claims, memory, kind + 1, sizeof(struct lbr_claim),
                   CHUNK_BITS, MOST_RECORDS);
     lbr_slab_init(&shared->accounts, memory, kind + 2,

@@ -332,6 +332,7 @@ static void common_heads_can_count(void **state)
 
     open_common(&fleet, "kv_aware", 0);
     fleet_param(&fleet, "prefix.common", 2);
+    fleet_param(&fleet, "kv_aware.spread", 0);
     home = serve_own(&fleet, 1, 1);
     for (uint64_t i = 2; i < 400; i++)
         assert_int_equal(serve_own(&fleet, i, 1), home);
