@@ -281,9 +281,9 @@ void lbroute_router_options_init(lbroute_router_options *options, size_t size);
  * `kv_aware` pools, for each of their targets and of `kv_aware.capacity` blocks
  * some 10 bytes where prompts are long, at most 430 where each block is a
  * prompt of its own; up to 512 KiB for each pick of a very long prompt that
- * runs at the same time; and, where scorers are registered, a buffer for each pick that runs at the same time:
- * some 80 bytes a scorer of `max_scorers`, and up to 160 bytes a target of the
- * largest pool.
+ * runs at the same time; and, where scorers are registered, a buffer for each
+ * pick that runs at the same time: some 80 bytes a scorer of `max_scorers`, and
+ * up to 160 bytes a target of the largest pool.
  *
  * @param options checked as by lbroute_router_create(); `seed` may be 0.
  * @param bytes receives the bound.
