@@ -276,14 +276,15 @@ void lbroute_router_options_init(lbroute_router_options *options, size_t size);
 /**
  * Upper bound of the memory that a router may ever take from its allocator:
  * every table at its bound, every name at its longest, 100 ring points a
- * target. On top come the prompts that `cache_aware` and `pipeline` pools
- * remember, about `cache_aware.budget` for each of their targets; those of
- * `kv_aware` pools, for each of their targets and of `kv_aware.capacity` blocks
- * some 10 bytes where prompts are long, at most 430 where each block is a
- * prompt of its own; up to 512 KiB for each pick of a very long prompt that
- * runs at the same time; and, where scorers are registered, a buffer for each
- * pick that runs at the same time: some 80 bytes a scorer of `max_scorers`, and
- * up to 160 bytes a target of the largest pool.
+ * target. On top come the prompts that pools remember: about
+ * `cache_aware.budget` for each target of a `cache_aware` or `pipeline` pool;
+ * under `kv_aware`, for each target and each block of `kv_aware.capacity`, at
+ * most 430 bytes where every prompt is a block of its own, about 10 where
+ * prompts are long, and 110 more for each further client that uses it; and a
+ * buffer of up to 512 KiB for each thread that picks with very long prompts.
+ * Where scorers are registered, also a buffer for each pick that runs at the
+ * same time: some 80 bytes a scorer of `max_scorers`, and up to 160 bytes a
+ * target of the largest pool.
  *
  * @param options checked as by lbroute_router_create(); `seed` may be 0.
  * @param bytes receives the bound.

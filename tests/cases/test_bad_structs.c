@@ -31,6 +31,7 @@ INIT(candidate)
 INIT(event)
 INIT(stats)
 INIT(target_stats)
+INIT(client_share)
 INIT(share)
 INIT(scorer_options)
 INIT(scorer_stats)
@@ -51,6 +52,7 @@ static const struct {
     {init_event, sizeof(lbroute_event)},
     {init_stats, sizeof(lbroute_stats)},
     {init_target_stats, sizeof(lbroute_target_stats)},
+    {init_client_share, sizeof(lbroute_client_share)},
     {init_share, sizeof(lbroute_share)},
     {init_scorer_options, sizeof(lbroute_scorer_options)},
     {init_scorer_stats, sizeof(lbroute_scorer_stats)},

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* More of the field reports CH: pins of sessions and clients. */
+#include <stdio.h>
+#include <string.h>
+
 #include "support/fleet.h"
 #include "support/test.h"
 
@@ -124,6 +127,75 @@ static void ch_kind_only_success_pins(void **state)
     }
 }
 
+/* A text of 2,000 bytes that all have, then what tells |number| from others. */
+static void set_conversation(struct fleet *fleet, size_t number)
+{
+    static char key[2032];
+
+    memset(key, 'x', 2000);
+    snprintf(key + 2000, 32, "image %zu", number);
+    fleet->request.conversation = key;
+    fleet->request.conversation_len = strlen(key);
+}
+
+/* CH-08: conversations with the same text that differ in an image or a tool
+ * result spread, also those of one client, and each stays where it is. */
+static void ch_08_images_tell_conversations_apart(void **state)
+{
+    enum { TALKS = 200 };
+    static const char *const strategies[] = {"consistent_hash",
+                                             "sticky_session"};
+    size_t homes[TALKS];
+    (void)state;
+
+    for (size_t s = 0; s < 2; s++) {
+        struct fleet fleet;
+        fleet_open(&fleet, strategies[s], 4, 5);
+        fleet_client(&fleet, "one client");
+        fleet_prompt(&fleet, "the same text");
+        for (size_t i = 0; i < TALKS; i++) {
+            set_conversation(&fleet, i);
+            homes[i] = fleet_serve(&fleet);
+        }
+        for (size_t i = 0; i < 4; i++)
+            assert_in_range(fleet.picks[i], TALKS * 12 / 100, TALKS * 40 / 100);
+        for (size_t i = 0; i < TALKS; i++) {
+            set_conversation(&fleet, TALKS - 1 - i);
+            assert_int_equal(fleet_serve(&fleet), homes[TALKS - 1 - i]);
+            assert_int_equal(fleet.decision.rule,
+                             s ? LBROUTE_RULE_STICKY_SESSION
+                               : LBROUTE_RULE_CONSISTENT_HASH);
+        }
+        fleet_close(&fleet);
+    }
+}
+
+/* A session counts over the conversation, a conversation over the client. */
+static void ch_kind_session_before_conversation(void **state)
+{
+    struct fleet fleet;
+    size_t home;
+    (void)state;
+
+    fleet_open(&fleet, "sticky_session", 3, 5);
+    fleet_session(&fleet, "s1");
+    home = fleet_serve(&fleet);
+    for (size_t i = 0; i < 10; i++) {
+        set_conversation(&fleet, i);
+        assert_int_equal(fleet_serve(&fleet), home);
+    }
+    fleet_session(&fleet, NULL);
+    fleet_client(&fleet, "c1");
+    set_conversation(&fleet, 77);
+    fleet_hold(&fleet, home, 5);
+    assert_true(fleet_serve(&fleet) != home);
+    assert_int_equal(fleet.decision.rule, LBROUTE_RULE_LEAST_CONNECTIONS);
+    fleet.request.conversation_len = 0;
+    fleet_serve(&fleet);
+    assert_int_equal(fleet.decision.rule, LBROUTE_RULE_LEAST_CONNECTIONS);
+    fleet_close(&fleet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +204,8 @@ int main(void)
         cmocka_unit_test(ch_kind_pin_dies_with_its_target),
         cmocka_unit_test(ch_kind_pins_per_pool),
         cmocka_unit_test(ch_kind_only_success_pins),
+        cmocka_unit_test(ch_08_images_tell_conversations_apart),
+        cmocka_unit_test(ch_kind_session_before_conversation),
     };
     return cmocka_run_group_tests_name("CH, sticky", tests, NULL, NULL);
 }

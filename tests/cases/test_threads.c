@@ -388,6 +388,101 @@ static void ca_kind_prompts_from_threads(void **state)
     fleet_close(&fleet);
 }
 
+/* ---- hashed prompts ---- */
+
+enum { LONG_PROMPT = 200 * 1024 };
+
+/* Long enough for buffers beyond the stack, whatever the size of a block. */
+static _Alignas(uint32_t) unsigned char long_prompt[LONG_PROMPT];
+
+/* Picks with beginnings of one long text, as text or token ids. */
+static void *pick_long(void *user)
+{
+    struct work *work = user;
+    lbroute_request request;
+    lbroute_decision decision;
+    size_t client = (size_t)atomic_fetch_add(&work->open, 1);
+
+    lbroute_request_init(&request, sizeof request);
+    lbroute_decision_init(&decision, sizeof decision);
+    request.pool = work->pool;
+    request.client = &client;
+    request.client_len = sizeof client;
+    pthread_barrier_wait(&work->start);
+    for (size_t i = 0; i < work->rounds; i++) {
+        size_t length = (i * 7919 + client * 31) % LONG_PROMPT;
+        int code;
+        request.prompt = long_prompt;
+        request.prompt_len = length;
+        request.tokens = i % 3 ? NULL : (const uint32_t *)(void *)long_prompt;
+        request.tokens_len = i % 3 ? 0 : length / 4;
+        code = lbroute_pick(work->router, &request, 0, &decision);
+        if (decision.prefix_matched > decision.prefix_total)
+            code = LBROUTE_ERR_INVALID;
+        count(work, code, LBROUTE_OK);
+        if (code == LBROUTE_OK)
+            (void)settle(work, decision.ticket, LBROUTE_EVENT_SUCCESS);
+    }
+    return NULL;
+}
+
+/* Changes how prompts are compared, and reads who holds what. */
+static void *change_blocks(void *user)
+{
+    static const char *const strategies[] = {"kv_aware", "cache_aware",
+                                             "kv_aware", "weighted"};
+    struct work *work = user;
+    lbroute_client_share row;
+
+    lbroute_client_share_init(&row, sizeof row);
+    for (size_t i = 0; !atomic_load(&work->stop); i++) {
+        const char *strategy = strategies[i / 50 % 4];
+        lbroute_target target = 0;
+        lbroute_pool_set(work->router, work->pool, "prefix.block_bytes",
+                         (double)(16 + i % 5 * 100));
+        lbroute_pool_set(work->router, work->pool, "prefix.block_tokens",
+                         (double)(1 + i % 7));
+        lbroute_pool_set(work->router, work->pool, "kv_aware.capacity",
+                         (double)(i % 3 * 500));
+        lbroute_pool_set(work->router, work->pool, "kv_aware.clients",
+                         (double)(1 + i % 4));
+        lbroute_pool_set(work->router, work->pool, "cache_aware.mode",
+                         (double)(i / 3 % 2));
+        if (i % 50 == 0)
+            lbroute_pool_update(work->router, work->pool, strategy,
+                                strlen(strategy));
+        while (lbroute_target_next(work->router, 0, target, &target) ==
+               LBROUTE_OK)
+            count(
+                work,
+                lbroute_target_clients(work->router, target, 0, &row, 1, NULL),
+                LBROUTE_OK);
+    }
+    return NULL;
+}
+
+/* Sizes of blocks are read before the lock is taken, and may have changed by
+ * then. */
+static void ka_kind_blocks_under_threads(void **state)
+{
+    struct fleet fleet;
+    struct work work;
+    pthread_t changer;
+    (void)state;
+
+    for (size_t i = 0; i < LONG_PROMPT; i++)
+        long_prompt[i] = (unsigned char)(i * i / 7);
+    fleet_open(&fleet, "kv_aware", 4, 1);
+    work_on(&work, &fleet, 1500, 0);
+    assert_int_equal(pthread_create(&changer, NULL, change_blocks, &work), 0);
+    run(&work, pick_long);
+    atomic_store(&work.stop, 1);
+    pthread_join(changer, NULL);
+    assert_int_equal(work.strange, 0);
+    assert_int_equal(fleet_totals(&fleet).open_tickets, 0);
+    fleet_close(&fleet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +493,7 @@ int main(void)
         cmocka_unit_test(bn_kind_one_trial_for_all_threads),
         cmocka_unit_test(li_02_housekeeping_under_threads),
         cmocka_unit_test(ca_kind_prompts_from_threads),
+        cmocka_unit_test(ka_kind_blocks_under_threads),
     };
     return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

@@ -154,7 +154,7 @@ static const uint32_t *prefixes_of(const struct shares_model *model,
     for (size_t i = 0; i < model->prompt_count; i++)
         if (is_on_path(&model->prompts[i], node))
             return &model->prompts[i].prefixes[node->start / 8];
-    CHECK(!"a prompt that was never recorded");
+    check_failed(__FILE__, __LINE__, "what is held was recorded");
     return NULL;
 }
 

@@ -165,12 +165,27 @@ static void between_lists(void **state)
     assert_ptr_equal(lanes.asleep.previous, &runners[0].link);
 }
 
+static void the_front_comes_first(void **state)
+{
+    struct model model;
+    (void)state;
+
+    lbr_list_init(&model.head);
+    model.count = 2;
+    model.order[0] = &model.items[1];
+    model.order[1] = &model.items[0];
+    for (size_t i = 0; i < 2; i++)
+        lbr_list_prepend(&model.head, &model.items[i].link);
+    check(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_operations),
         cmocka_unit_test(renewal_moves_to_the_end),
         cmocka_unit_test(between_lists),
+        cmocka_unit_test(the_front_comes_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
