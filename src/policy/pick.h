@@ -35,6 +35,7 @@ struct lbr_ask {
     uint64_t client_digest;         /* of the client, where a prompt is given */
     struct lbr_prompt prompt;
     uint64_t prefix_root; /* what the prompt is compared under */
+    uint64_t adapter;     /* digest of the adapter; 0: none */
     struct lbr_hashed hashed;
 };
 
@@ -74,6 +75,10 @@ struct lbr_pick {
     struct lbr_session *session; /* the pin in force, or NULL */
     struct lbr_trie_match match; /* how far the prompt is known, if asked */
     size_t block_bytes;          /* that the pool wants hashed, 0: none */
+
+    uint64_t lookup;        /* number of this pick's lookup, 0: none */
+    uint64_t longest_match; /* tokens of it that decided, 0: it did not */
+    double free_mean;       /* of the eligible members' caches, NaN: unknown */
 };
 
 /* Why nobody was eligible. */

@@ -6,6 +6,8 @@
 #include "policy/request.h"
 #include "policy/strategy.h"
 
+#include <math.h>
+
 /* Whether the conversation is pinned, for want of a session. */
 static int pins_conversation(const struct lbr_pick *pick)
 {
@@ -94,6 +96,8 @@ static void start(struct lbr_pick *pick, struct lbroute_router *router,
     pick->pin_key = 0;
     pick->session = NULL;
     pick->block_bytes = 0;
+    pick->lookup = pick->longest_match = 0;
+    pick->free_mean = (double)NAN;
 }
 
 int lbr_route(struct lbroute_router *router, const struct lbr_ask *ask,
@@ -145,6 +149,10 @@ void lbr_route_commit(struct lbr_pick *pick, const struct lbr_choice *choice,
     ticket->pin_key = pick->pin_key;
     ticket->slot.spare = lbr_health_sent(&target->health, pick->now);
     target->in_flight++;
+    if (pick->scope.strategy->learns_adapters && pick->ask->adapter &&
+        lbr_adapters_sent(&target->adapters, &pick->router->memory,
+                          pick->ask->adapter))
+        ticket->adapter = pick->ask->adapter;
     target->picks++;
     pick->router->picks++;
     if (lbr_target_full(target))
