@@ -8,6 +8,7 @@
  * there the compiler's layout is the ABI.
  */
 #include <assert.h>
+#include <lbroute/ingest.h>
 #include <lbroute/lbroute.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -225,6 +226,15 @@ PIN(lbroute_share, dispatched, 32);
 PIN(lbroute_share, drift, 40);
 PIN(lbroute_share, flagged, 48);
 PIN(lbroute_share, causes, 52);
+
+SIZE(lbroute_diag, 176);
+PIN(lbroute_diag, size, 0);
+PIN(lbroute_diag, accepted, 8);
+PIN(lbroute_diag, skipped, 16);
+PIN(lbroute_diag, broken, 24);
+PIN(lbroute_diag, offset, 32);
+PIN(lbroute_diag, line, 40);
+PIN(lbroute_diag, reasons, 48);
 
 #else
 
