@@ -93,6 +93,7 @@ void bench_suite_models(bench_list *list);
 void bench_suite_trie(bench_list *list);
 void bench_suite_pick(bench_list *list);
 void bench_suite_api(bench_list *list);
+void bench_suite_ingest(bench_list *list);
 
 /* Keeps a value that was computed, so that no compiler drops the work. */
 void bench_keep(uint64_t value);

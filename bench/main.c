@@ -16,6 +16,7 @@ static void add_all(bench_list *list)
     bench_suite_trie(list);
     bench_suite_pick(list);
     bench_suite_api(list);
+    bench_suite_ingest(list);
 }
 
 static int is_wanted(const bench_case *test, const bench_options *options)

@@ -4,20 +4,32 @@
 #include "base/hash.h"
 #include "ingest/letters.h"
 
+/* Whether an odd number of backslashes stands before |at|. */
+static int is_escaped(const char *begin, const char *at)
+{
+    const char *before = at;
+
+    while (before > begin && before[-1] == '\\')
+        before--;
+    return (int)((size_t)(at - before) % 2);
+}
+
 /* The text from an opening quote at |at| to the closing one; moves behind it.
  * NULL when there is none. */
 static const char *read_quoted(const char *at, const char *end,
                                struct lbr_text *text)
 {
     const char *begin = ++at;
+    const char *quote;
 
-    for (; at < end && *at != '"'; at++)
-        if (*at == '\\' && at + 1 < end)
-            at++; /* whatever is escaped, it is no end */
-    if (at == end)
-        return NULL;
-    *text = lbr_text(begin, (size_t)(at - begin));
-    return at + 1;
+    while ((quote = memchr(at, '"', (size_t)(end - at))) != NULL) {
+        if (!is_escaped(begin, quote)) {
+            *text = lbr_text(begin, (size_t)(quote - begin));
+            return quote + 1;
+        }
+        at = quote + 1;
+    }
+    return NULL;
 }
 
 static const char *read_name(const char *at, const char *end,

@@ -20,7 +20,7 @@ enum lbr_total {
 };
 
 struct lbr_metric {
-    const char *name;
+    struct lbr_text name;
     uint8_t tells;
     uint8_t total;     /* enum lbr_total */
     const char *label; /* NULL: all series, by their value */

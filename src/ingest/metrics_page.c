@@ -90,16 +90,6 @@ static void see_adapters(struct lbr_metrics_page *page,
 
 /* ---- lines ---- */
 
-/* Lines of one name mostly follow each other. */
-static unsigned find_row(struct lbr_metrics_page *page, struct lbr_text name)
-{
-    if (!lbr_text_equal(name, page->last_name)) {
-        page->last_name = name;
-        page->last_row = lbr_metric_find(name);
-    }
-    return page->last_row;
-}
-
 /* Returns whether any row has a use for the series. */
 static int use_sample(struct lbr_metrics_page *page,
                       const struct lbr_sample *sample, unsigned row)
@@ -137,14 +127,14 @@ static void note_broken(struct lbr_metrics_page *page, int reason,
 static int read_line(struct lbr_metrics_page *page, const char *at,
                      const char *end)
 {
-    struct lbr_sample sample;
-    int reason = lbr_sample_read(at, end, &sample);
-    unsigned row;
+    const char *last_name = page->sample.name.bytes;
+    int reason = lbr_sample_read(at, end, &page->sample);
 
+    if (page->sample.name.bytes != last_name)
+        page->row = lbr_metric_find(page->sample.name);
     if (reason)
         return reason;
-    row = find_row(page, sample.name);
-    if (row < LBR_METRICS && use_sample(page, &sample, row))
+    if (page->row < LBR_METRICS && use_sample(page, &page->sample, page->row))
         page->diag.accepted++;
     else
         page->diag.skipped++;
@@ -165,8 +155,9 @@ static void init(struct lbr_metrics_page *page)
 {
     lbr_series_init(&page->series);
     page->adapters_seen = 0;
-    page->last_name = lbr_text(NULL, 0);
-    page->last_row = LBR_METRICS;
+    page->row = LBR_METRICS;
+    page->sample.name = lbr_text(NULL, 0);
+    page->sample.plain = 0;
     lbroute_diag_init(&page->diag, sizeof page->diag);
 }
 

@@ -14,8 +14,8 @@ struct lbr_metrics_page {
     int adapters_seen;          /* … if there is any */
     lbroute_diag diag;
 
-    struct lbr_text last_name; /* of the line before … */
-    unsigned last_row;         /* … and where that stands */
+    struct lbr_sample sample; /* of the latest line … */
+    unsigned row;             /* … and where its name stands */
 };
 
 /* |text| must outlive the page. */

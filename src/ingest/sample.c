@@ -17,21 +17,31 @@ static const char *read_labels(const char *at, const char *end,
 
     sample->labels = ++at;
     while ((result = lbr_label_next(&at, end, &label)) == LBR_LABEL_READ)
-        if (!label.name.length)
+        if (!label.name.length) {
             sample->name = label.value;
+            sample->plain = 0;
+        }
     sample->labels_end = at;
     return result == LBR_LABEL_END ? at : NULL;
 }
 
+/* Lines of one name mostly follow each other: to compare is faster than to look
+ * at each letter. */
 static const char *read_name(const char *at, const char *end,
                              struct lbr_sample *sample)
 {
     const char *begin = at;
+    size_t known = sample->name.length;
 
-    if (*at != '{' && !lbr_is_digit(*at))
+    if (sample->plain && (size_t)(end - at) > known &&
+        !lbr_is_name_letter(at[known]) &&
+        lbr_text_equal(sample->name, lbr_text(at, known)))
+        return at + known;
+    if (!lbr_is_digit(*at))
         while (at < end && lbr_is_name_letter(*at))
             at++;
     sample->name = lbr_text(begin, (size_t)(at - begin));
+    sample->plain = 1;
     return at;
 }
 
