@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <lbroute/ingest.h>
+
 #include "busy.h"
 
 /* ---- NULL ---- */
@@ -68,6 +70,7 @@ static void bad_null_to_init(void **state)
     lbroute_stats_init(NULL, sizeof(lbroute_stats));
     lbroute_target_stats_init(NULL, sizeof(lbroute_target_stats));
     lbroute_share_init(NULL, sizeof(lbroute_share));
+    lbroute_diag_init(NULL, sizeof(lbroute_diag));
     lbroute_router_destroy(NULL);
 }
 
@@ -97,6 +100,11 @@ static void no_router_setup(struct busy *busy, struct structs *s)
     NO_ROUTER(lbroute_target_next(NULL, pool, 0, &out));
     NO_ROUTER(lbroute_target_get_info(NULL, target, &s->target_info));
     NO_ROUTER(lbroute_set_gauge(NULL, target, 0, 1, 0));
+    NO_ROUTER(lbroute_set_gauges(NULL, target, &value, 1, 1, 0));
+    NO_ROUTER(lbroute_set_adapters(NULL, target, NULL, NULL, 0, -1, 0));
+    NO_ROUTER(lbroute_note_adapters(NULL, target, NULL, NULL, 0, -1, 0));
+    NO_ROUTER(lbroute_set_occupancy(NULL, target, 0, 1, 0));
+    NO_ROUTER(lbroute_ingest_metrics(NULL, target, "", 0, 0, NULL));
     assert_int_equal(out, 0);
 }
 

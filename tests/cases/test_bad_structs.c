@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <lbroute/ingest.h>
+
 #include "busy.h"
 
 #define GUARD 0x5a
@@ -32,6 +34,7 @@ INIT(event)
 INIT(stats)
 INIT(target_stats)
 INIT(share)
+INIT(diag)
 
 static const struct {
     init_function *init;
@@ -50,6 +53,7 @@ static const struct {
     {init_stats, sizeof(lbroute_stats)},
     {init_target_stats, sizeof(lbroute_target_stats)},
     {init_share, sizeof(lbroute_share)},
+    {init_diag, sizeof(lbroute_diag)},
 };
 
 static void expect_only(const unsigned char *bytes, size_t from, size_t to,
