@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PAGE_ROOM = 1 << 16, HISTOGRAMS = 9, BUCKETS = 14 };
+enum { PAGE_ROOM = 1 << 16, HISTOGRAMS = 10, BUCKETS = 14 };
 
 #define LABELS "engine=\"0\",model_name=\"example/Model-7B-Instruct\""
 
@@ -65,6 +65,7 @@ static void put_page(page *self)
         "vllm:inter_token_latency_seconds",
         "vllm:e2e_request_latency_seconds",
         "vllm:request_queue_time_seconds",
+        "vllm:request_time_per_output_token_seconds",
         "vllm:request_inference_time_seconds",
         "vllm:request_prefill_time_seconds",
         "vllm:request_decode_time_seconds",

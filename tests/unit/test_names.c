@@ -35,7 +35,8 @@ static void check_unknown(name_of *name, int first, int last,
 static void results(void **state)
 {
     (void)state;
-    check_names(lbroute_strerror, LBROUTE_ERR_NO_NEWS, LBROUTE_OK, "unknown code");
+    check_names(lbroute_strerror, LBROUTE_ERR_NO_NEWS, LBROUTE_OK,
+                "unknown code");
     check_unknown(lbroute_strerror, LBROUTE_ERR_NO_NEWS, LBROUTE_OK,
                   "unknown code");
 }
