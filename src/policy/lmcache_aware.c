@@ -79,33 +79,41 @@ static double room(const struct lbr_pick *pick, uint32_t position)
     return (0.5 + 0.5 * part) / (1 + lbr_affinity_load(pick, position));
 }
 
-/* Whether |a| is better than |b|, both in the window. */
-static int better(const struct lbr_pick *pick, uint32_t a, uint32_t b)
-{
-    uint64_t matched_a = matched(pick, a);
-    uint64_t matched_b = matched(pick, b);
-    double room_a = room(pick, a);
-    double room_b = room(pick, b);
+/* What a member is chosen by. */
+struct standing {
+    uint32_t position;
+    uint64_t matched;
+    double room; /* NaN for all when nothing is known of any cache */
+};
 
-    if (matched_a != matched_b)
-        return matched_a > matched_b;
-    if (room_a != room_b && !isnan(room_a))
-        return room_a > room_b;
-    return lbr_affinity_less_busy(pick, a, b);
+static int better(const struct lbr_pick *pick, const struct standing *a,
+                  const struct standing *b)
+{
+    if (a->matched != b->matched)
+        return a->matched > b->matched;
+    if (a->room > b->room || a->room < b->room)
+        return a->room > b->room;
+    return lbr_affinity_less_busy(pick, a->position, b->position);
 }
 
-static uint32_t best_member(const struct lbr_pick *pick)
+static struct standing best_member(const struct lbr_pick *pick)
 {
     uint32_t count = pick->group->count;
     double lowest = lbr_pick_lowest_load(pick);
-    uint32_t best = LBR_BITS_NONE;
+    struct standing best = {LBR_BITS_NONE, 0, 0};
     uint32_t i;
 
     for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
-         i = lbr_bits_next(pick->mask, count, i + 1))
-        if (lbr_load_in_window(lbr_affinity_load(pick, i), lowest) &&
-            (best == LBR_BITS_NONE || better(pick, i, best)))
-            best = i;
+         i = lbr_bits_next(pick->mask, count, i + 1)) {
+        struct standing each = {i, 0, 0};
+
+        if (!lbr_load_in_window(lbr_affinity_load(pick, i), lowest))
+            continue;
+        each.matched = matched(pick, i);
+        each.room = room(pick, i);
+        if (best.position == LBR_BITS_NONE || better(pick, &each, &best))
+            best = each;
+    }
     return best;
 }
 
@@ -144,14 +152,21 @@ static double score(const struct lbr_pick *pick, uint32_t position)
 
 static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 {
+    struct standing best;
+
     lbr_lookup_spread(pick);
     pick->free_mean = mean_free(pick);
-    choice->position = best_member(pick);
-    pick->longest_match = matched(pick, choice->position);
+    if (!pick->lookup && isnan(pick->free_mean)) {
+        lbr_least_connections_choose(pick, choice);
+        return;
+    }
+    best = best_member(pick);
+    pick->longest_match = best.matched;
+    choice->position = best.position;
     choice->rule = LBROUTE_RULE_LEAST_CONNECTIONS;
     if (!isnan(pick->free_mean))
         choice->rule = LBROUTE_RULE_LMCACHE_ROOM;
-    if (pick->longest_match)
+    if (best.matched)
         choice->rule = LBROUTE_RULE_LMCACHE_AWARE;
     choice->score = score(pick, choice->position);
     choice->commit = lbr_least_connections_commit;
