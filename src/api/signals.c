@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What engines, and hosts on their behalf, report of targets. */
-#include "base/hash.h"
 #include "state/registry.h"
 
 #include <math.h>
