@@ -117,6 +117,7 @@ void bench_suite_pick(bench_list *list);
 void bench_suite_prompts(bench_list *list, const struct bench_text *text);
 void bench_suite_scorers(bench_list *list);
 void bench_suite_api(bench_list *list);
+void bench_suite_ingest(bench_list *list);
 
 /* Keeps a value that was computed, so that no compiler drops the work. */
 void bench_keep(uint64_t value);

@@ -99,7 +99,11 @@ enum {
     /** The object is still in use: remove what uses it first. From
      * lbroute_pick() and lbroute_explain(): called from inside one of the
      * router's own scorers; answer from there without them. */
-    LBROUTE_ERR_BUSY = -12
+    LBROUTE_ERR_BUSY = -12,
+    /** A text holds nothing that this library reads, as after a failed scrape.
+     * Nothing changed: what was known grows older, nobody looks idle. Check
+     * the address and the flags of the engine. */
+    LBROUTE_ERR_NO_NEWS = -13
 };
 
 /** Bounds of strings. */
@@ -144,7 +148,14 @@ enum {
     LBROUTE_RULE_KV_AWARE = 11,         /**< Longest match in blocks among the
                                          * least busy. */
     LBROUTE_RULE_PIPELINE = 12,         /**< Highest weighted score. */
-    LBROUTE_RULE_COUNT = 13             /**< Number of rules. */
+    LBROUTE_RULE_LORA_AWARE = 13,       /**< Holds the adapter, among the least
+                                         * busy. */
+    LBROUTE_RULE_LORA_SLOT = 14,        /**< Has a free slot for the adapter,
+                                         * which nobody there holds. */
+    LBROUTE_RULE_LMCACHE_AWARE = 15,    /**< Longest match by the request's
+                                         * lookup, among the least busy. */
+    LBROUTE_RULE_LMCACHE_ROOM = 16,     /**< Most free cache for its load. */
+    LBROUTE_RULE_COUNT = 17             /**< Number of rules. */
 };
 
 /** Kinds of event for lbroute_observe(). */
@@ -167,12 +178,24 @@ enum {
     LBROUTE_EVENT_COUNT = 8 /**< One above the last kind. */
 };
 
-/** What a host can report about an engine with lbroute_set_gauge(). */
+/** What a host can report about an engine with lbroute_set_gauge(); the ranges
+ * are what it accepts. */
 enum {
-    LBROUTE_GAUGE_RUNNING = 0,  /**< Requests running in the engine. */
-    LBROUTE_GAUGE_WAITING = 1,  /**< Requests waiting in the engine. */
+    LBROUTE_GAUGE_RUNNING = 0,  /**< Requests running in the engine, 0 to
+                                 * 1e9. */
+    LBROUTE_GAUGE_WAITING = 1,  /**< Requests waiting in the engine, 0 to
+                                 * 1e9. */
     LBROUTE_GAUGE_KV_USAGE = 2, /**< Part of the KV cache in use, 0 to 1. */
-    LBROUTE_GAUGE_COUNT = 3     /**< Number of gauges. */
+    /** Tokens of all prompts so far that the prefix cache was asked for, 0 to
+     * 1e18. A counter: it falls only when the engine restarts. */
+    LBROUTE_GAUGE_PREFIX_QUERIES = 3,
+    /** Tokens of these that the prefix cache held; a counter likewise. */
+    LBROUTE_GAUGE_PREFIX_HITS = 4,
+    LBROUTE_GAUGE_KV_BLOCKS = 5,    /**< Blocks that the KV cache has room for,
+                                     * 0 to 1e12. */
+    LBROUTE_GAUGE_BLOCK_TOKENS = 6, /**< Tokens in one of these blocks, 0 to
+                                     * 1e6. */
+    LBROUTE_GAUGE_COUNT = 7         /**< Number of gauges. */
 };
 
 /** @} */
@@ -719,16 +742,25 @@ void lbroute_target_info_init(lbroute_target_info *info, size_t size);
 int lbroute_target_get_info(lbroute_router *router, lbroute_target target,
                             lbroute_target_info *info);
 
+/** @} */
+/** @defgroup signals What engines report
+ * @{ */
+
 /**
  * Reports a figure of a target's engine. Between two reports the router adds
  * what it sent itself; a report older than the pool's `load.signal_ttl` fades
  * out over one more TTL and the pool's mean takes its place.
  *
+ * Running and waiting are halves of one load. A host that only ever reports one
+ * of them is taken at its word. Once both were reported, one that is unknown or
+ * older than the TTL is not read as zero: what is known is then the least that
+ * runs there, and the pool's mean counts where that is more.
+ *
  * @param router the router.
  * @param target the target.
  * @param gauge a `LBROUTE_GAUGE_` value.
- * @param value requests (0 or more; fractions are kept), or part of the cache
- *     0 to 1. NaN makes the gauge unknown.
+ * @param value within the gauge's range (fractions are kept). NaN makes the
+ *     gauge unknown.
  * @param now time of the report, ns.
  * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_RANGE for an infinite,
  *     negative or too large value (the old one stays); #LBROUTE_ERR_INVALID
@@ -738,6 +770,98 @@ int lbroute_target_get_info(lbroute_router *router, lbroute_target target,
  */
 int lbroute_set_gauge(lbroute_router *router, lbroute_target target, int gauge,
                       double value, uint64_t now);
+
+/**
+ * Reports several figures of a target's engine as of one moment: all or none,
+ * and no pick sees a part of them. Gauges that are not given keep what they
+ * have, which grows older. If exactly one of running and waiting is given, the
+ * other is one that is missing, not zero, even if it was never reported.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param values by `LBROUTE_GAUGE_` value, as for lbroute_set_gauge().
+ * @param count length of `values`, at most #LBROUTE_GAUGE_COUNT.
+ * @param given bit g says that `values[g]` is given; the other values are not
+ *     looked at.
+ * @param now time of the report, ns.
+ * @return as lbroute_set_gauge(), and #LBROUTE_ERR_INVALID for NULL values,
+ *     none given, or a bit beyond `count`.
+ *
+ * [any thread], constant time; the pool's loads are renewed by its next pick.
+ */
+int lbroute_set_gauges(lbroute_router *router, lbroute_target target,
+                       const double *values, size_t count, uint32_t given,
+                       uint64_t now);
+
+/** Bounds of LoRA adapters. */
+enum {
+    /** Most adapters that are remembered of a target; beyond, those used
+     * longest ago are forgotten. */
+    LBROUTE_ADAPTERS_MAX = 64
+};
+
+/**
+ * Says which LoRA adapters a target holds: these and no others, except for
+ * those of requests in flight. For hosts that know, for example because they
+ * load them. A list counts for `lora_aware.ttl`; repeat it before that.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param names array of `count` names, the most recently used last; only
+ *     hashes are kept. Names may be repeated.
+ * @param lengths their lengths, each 1 to #LBROUTE_NAME_MAX.
+ * @param count their number; 0: it holds none.
+ * @param max_adapters how many it can hold at once; -1: unknown.
+ * @param now time, ns.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_NAME for a name that is
+ *     empty, too long or holds control characters; #LBROUTE_ERR_RANGE for
+ *     `max_adapters` below -1; #LBROUTE_ERR_INVALID for NULL; in all cases
+ *     nothing changed. #LBROUTE_ERR_NO_MEMORY likewise.
+ *
+ * [any thread], linear in `count`; of more than #LBROUTE_ADAPTERS_MAX names
+ * the last ones count.
+ */
+int lbroute_set_adapters(lbroute_router *router, lbroute_target target,
+                         const char *const *names, const size_t *lengths,
+                         size_t count, int32_t max_adapters, uint64_t now);
+
+/**
+ * Says which adapters a target was seen at work with. These are held there;
+ * what was known of others stays, since an idle adapter is not listed by
+ * engines but still loaded. Otherwise as lbroute_set_adapters().
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param names array of `count` names, the most recently used last.
+ * @param lengths their lengths, each 1 to #LBROUTE_NAME_MAX.
+ * @param count their number; 0: it was seen with none.
+ * @param max_adapters how many it can hold at once; -1: unknown.
+ * @param now time, ns.
+ * @return as lbroute_set_adapters().
+ *
+ * [any thread], linear in `count`.
+ */
+int lbroute_note_adapters(lbroute_router *router, lbroute_target target,
+                          const char *const *names, const size_t *lengths,
+                          size_t count, int32_t max_adapters, uint64_t now);
+
+/**
+ * Reports how full the KV cache is that a target offloads to (LMCache or one
+ * like it), for `lmcache_aware`. A report counts for `lmcache_aware.ttl`.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param occupancy part of it that is taken, 0 to 1; NaN: unknown.
+ * @param available 1: it can be used; 0: it cannot, whatever it holds.
+ * @param now time of the report, ns.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_RANGE for an occupancy that
+ *     is neither NaN nor 0 to 1 (the old report stays); #LBROUTE_ERR_INVALID
+ *     for an `available` that is neither 0 nor 1.
+ *
+ * [any thread], constant time.
+ */
+int lbroute_set_occupancy(lbroute_router *router, lbroute_target target,
+                          double occupancy, int available, uint64_t now);
 
 /** @} */
 /** @defgroup picking Picking and observing
@@ -816,6 +940,13 @@ typedef struct lbroute_request {
      * common. */
     const void *salt;
     size_t salt_len; /**< 0: none. */
+    /** What a cache controller found, for `lmcache_aware`: `lookup_tokens[i]`
+     * leading tokens of the prompt are cached for `lookup_targets[i]`. In any
+     * order; of several entries of one target the longest counts, stale handles
+     * are ignored. */
+    const lbroute_target *lookup_targets;
+    const uint64_t *lookup_tokens; /**< As long as `lookup_targets`. */
+    size_t lookup_len;             /**< 0 to 65,536; 0: no lookup. */
 } lbroute_request;
 
 /**
@@ -900,8 +1031,8 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  *     #LBROUTE_ERR_NOT_FOUND for a stale pool; #LBROUTE_ERR_LIMIT at
  *     `max_tickets`; #LBROUTE_ERR_INVALID for NULL, neither pool nor model, or
  *     a NULL pointer with a length; #LBROUTE_ERR_RANGE for `input_tokens`
- *     below -1 or too many exclusions; #LBROUTE_ERR_BUSY when called from a
- *     scorer of the same router; #LBROUTE_ERR_NO_MEMORY;
+ *     below -1, too many exclusions or too long a lookup; #LBROUTE_ERR_BUSY
+ *     when called from a scorer of the same router; #LBROUTE_ERR_NO_MEMORY;
  *     #LBROUTE_ERR_UNSUPPORTED. A call that fails moves no cursor, count or
  *     random generator (rejections, and what scorers did, are counted in the
  *     statistics).
@@ -1298,6 +1429,14 @@ typedef struct lbroute_target_stats {
                                * count for, bytes. */
     uint64_t prefix_blocks;   /**< Blocks remembered under `kv_aware`. */
     uint64_t prefix_evicted;  /**< Blocks that made room since then. */
+    double occupancy;         /**< By lbroute_set_occupancy(); NaN: unknown, or
+                               * older than `lmcache_aware.ttl`. */
+    int64_t occupancy_age_ns; /**< Age of that report; -1: none. */
+    int32_t cache_available;  /**< 1, 0; -1: unknown, or the report is too
+                               * old. */
+    int32_t cache_stale;      /**< 1: there was a report, but too long ago. */
+    int32_t max_adapters;     /**< Adapters that it can hold; -1: unknown. */
+    uint32_t adapters;        /**< Adapters taken to be held at `now`. */
 } lbroute_target_stats;
 
 /**

@@ -94,7 +94,7 @@ int lbroute_router_estimate(const lbroute_router_options *in, size_t *bytes)
              lbr_map_estimate(options.max_pools) +
              2 * lbr_map_estimate(options.max_targets + 1) +
              LBR_TEXT_LONGEST * ((size_t)options.max_pools + 4 * targets) +
-             lbr_groups_estimate(targets) +
+             lbr_adapters_estimate() * targets + lbr_groups_estimate(targets) +
              lbr_tickets_estimate(options.max_tickets) +
              lbr_sessions_estimate(options.max_sessions) +
              lbr_stages_estimate(options.max_scorers);
@@ -204,6 +204,7 @@ static void destroy_objects(struct lbroute_router *router)
     }
     while ((target = lbr_slab_next(&router->targets,
                                    target ? target->slot.handle : 0)) != NULL) {
+        lbr_adapters_destroy(&target->adapters, &router->memory);
         lbr_text_free(&router->memory, target->name);
         lbr_text_free(&router->memory, target->tier);
     }

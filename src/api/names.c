@@ -26,6 +26,7 @@ const char *lbroute_strerror(int code)
         "fields zero",
         "busy: still in use, remove what uses it first; or a pick called from "
         "inside one of its own scorers",
+        "no news in the text: nothing changed, check what was scraped",
     };
 
     if (code > 0 || code <= -(int)(sizeof texts / sizeof texts[0]))
@@ -47,10 +48,23 @@ const char *lbroute_reason_name(int reason)
 const char *lbroute_rule_name(int rule)
 {
     static const char *const names[LBROUTE_RULE_COUNT] = {
-        "none",           "weighted",          "round_robin",     "random",
-        "power_of_two",   "least_connections", "consistent_hash", "ring_next",
-        "sticky_session", "cache_aware",       "least_warmed",    "kv_aware",
+        "none",
+        "weighted",
+        "round_robin",
+        "random",
+        "power_of_two",
+        "least_connections",
+        "consistent_hash",
+        "ring_next",
+        "sticky_session",
+        "cache_aware",
+        "least_warmed",
+        "kv_aware",
         "pipeline",
+        "lora_aware",
+        "lora_slot",
+        "lmcache_aware",
+        "lmcache_room",
     };
 
     if (rule < 0 || rule >= LBROUTE_RULE_COUNT)

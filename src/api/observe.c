@@ -9,17 +9,25 @@ void lbroute_event_init(lbroute_event *event, size_t size)
     lbr_abi_init(event, size, &defaults, sizeof defaults);
 }
 
+/* What a success teaches besides health; 0: nothing. */
+struct lesson {
+    uint64_t pin_key, adapter;
+};
+
 static void learn_success(struct lbroute_router *router,
                           struct lbr_target *target, lbr_health_mark mark,
-                          uint64_t pin_key)
+                          const struct lesson *lesson)
 {
     if (lbr_health_success(&target->health, mark)) {
         target->benched_at = target->ramp_since = router->clock;
         lbr_target_changed(target);
     }
-    if (pin_key)
-        lbr_sessions_learn(&router->sessions, pin_key, target->slot.handle,
-                           &target->sessions, router->clock);
+    if (lesson->pin_key)
+        lbr_sessions_learn(&router->sessions, lesson->pin_key,
+                           target->slot.handle, &target->sessions,
+                           router->clock);
+    if (lesson->adapter)
+        lbr_adapters_see(&target->adapters, lesson->adapter, router->clock);
 }
 
 static void learn_failure(struct lbroute_router *router,
@@ -34,11 +42,11 @@ static void learn_failure(struct lbroute_router *router,
 
 /* What an outcome teaches about its target. */
 static void learn(struct lbroute_router *router, struct lbr_target *target,
-                  int kind, lbr_health_mark mark, uint64_t pin_key)
+                  int kind, lbr_health_mark mark, const struct lesson *lesson)
 {
     switch (kind) {
     case LBROUTE_EVENT_SUCCESS:
-        learn_success(router, target, mark, pin_key);
+        learn_success(router, target, mark, lesson);
         break;
     case LBROUTE_EVENT_FAILURE:
     case LBROUTE_EVENT_TIMEOUT:
@@ -68,18 +76,19 @@ static int settle(struct lbroute_router *router, const lbroute_event *event)
         lbr_tickets_find(&router->tickets, event->ticket);
     struct lbr_target *target;
     lbr_health_mark mark;
-    uint64_t pin_key;
+    struct lesson lesson;
 
     if (!ticket)
         return known ? LBROUTE_ERR_NOT_FOUND : LBROUTE_ERR_INVALID;
     if (event->kind == LBROUTE_EVENT_FIRST_TOKEN)
         return LBROUTE_OK;
-    pin_key = ticket->pin_key;
+    lesson.pin_key = ticket->pin_key;
+    lesson.adapter = ticket->adapter;
     target = lbr_router_close_ticket(router, ticket, &mark);
     router->settled[counted]++;
     if (target) {
         target->settled[counted]++;
-        learn(router, target, event->kind, mark, pin_key);
+        learn(router, target, event->kind, mark, &lesson);
     }
     return known ? LBROUTE_OK : LBROUTE_ERR_INVALID;
 }

@@ -81,6 +81,33 @@ static void collect_gauges(const struct lbr_target *target, uint64_t now,
     }
 }
 
+static void collect_cache(const struct lbr_target *target, uint64_t now,
+                          lbroute_target_stats *stats)
+{
+    const struct lbr_cache_report *cache = &target->cache;
+    uint64_t ttl = target->pool->params.lmcache_ttl;
+
+    stats->occupancy = (double)NAN;
+    stats->occupancy_age_ns = -1;
+    stats->cache_available = -1;
+    stats->cache_stale = lbr_cache_stale(cache, now, ttl);
+    if (cache->reported)
+        stats->occupancy_age_ns =
+            lbr_time_signed(lbr_time_since(now, cache->at));
+    if (lbr_cache_known(cache, now, ttl)) {
+        stats->occupancy = cache->occupancy;
+        stats->cache_available = cache->available;
+    }
+}
+
+static void collect_adapters(const struct lbr_target *target, uint64_t now,
+                             lbroute_target_stats *stats)
+{
+    stats->max_adapters = target->adapters.slots;
+    stats->adapters = lbr_adapters_held(&target->adapters, now,
+                                        target->pool->params.lora_ttl);
+}
+
 /* Works out what depends on time; a target without a group stands alone. */
 static void renew(struct lbr_target *target, uint64_t now)
 {
@@ -115,6 +142,8 @@ static void collect_target(const struct lbr_view *view,
     stats->prefix_evicted = target->prefixes.evicted;
     collect_health(target, view->at, stats);
     collect_gauges(target, view->at, stats);
+    collect_cache(target, view->at, stats);
+    collect_adapters(target, view->at, stats);
 }
 
 int lbroute_get_target_stats(lbroute_router *router, lbroute_target handle,

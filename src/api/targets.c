@@ -407,24 +407,3 @@ int lbroute_target_get_info(lbroute_router *router, lbroute_target handle,
     }
     return lbr_router_leave(router, result);
 }
-
-int lbroute_set_gauge(lbroute_router *router, lbroute_target handle, int gauge,
-                      double value, uint64_t now)
-{
-    struct lbr_target *target;
-
-    if (!router || gauge < 0 || gauge >= LBROUTE_GAUGE_COUNT)
-        return LBROUTE_ERR_INVALID;
-    if (!lbr_signals_acceptable(gauge, value))
-        return LBROUTE_ERR_RANGE;
-    lbr_router_enter(router);
-    lbr_router_advance(router, now);
-    target = lbr_router_target(router, handle);
-    if (target) {
-        lbr_signals_set(&target->signals, gauge, value, target->in_flight,
-                        router->clock, target->pool->params.signal_ttl);
-        lbr_target_changed(target);
-    }
-    return lbr_router_leave(router,
-                            target ? LBROUTE_OK : LBROUTE_ERR_NOT_FOUND);
-}

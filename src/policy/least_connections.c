@@ -5,7 +5,8 @@
 
 #include "containers/bits.h"
 
-static void commit(struct lbr_pick *pick, const struct lbr_choice *choice)
+void lbr_least_connections_commit(struct lbr_pick *pick,
+                                  const struct lbr_choice *choice)
 {
     lbr_load_order_used(&pick->group->order, choice->position,
                         &pick->router->rng);
@@ -45,7 +46,7 @@ void lbr_least_connections_choose(struct lbr_pick *pick,
         choice->score = lbr_load_order_load(order, choice->position);
     }
     choice->rule = LBROUTE_RULE_LEAST_CONNECTIONS;
-    choice->commit = commit;
+    choice->commit = lbr_least_connections_commit;
 }
 
 const struct lbr_strategy lbr_strategy_least_connections = {

@@ -35,6 +35,7 @@ struct lbr_ask {
     uint64_t client_digest;         /* of the client, where a prompt is given */
     struct lbr_prompt prompt;
     uint64_t prefix_root; /* what the prompt is compared under */
+    uint64_t adapter;     /* digest of the adapter; 0: none */
     struct lbr_hashed hashed;
     struct lbr_run *run; /* of the pool's own stages, once begun */
     uint32_t rounds;     /* of them that came to nothing */
@@ -102,6 +103,10 @@ struct lbr_pick {
     struct lbr_trie_match match; /* how far the prompt is known, if asked */
     size_t block_bytes;          /* that the pool wants hashed, 0: none */
     struct lbr_scale scale;
+
+    uint64_t lookup;        /* number of this pick's lookup, 0: none */
+    uint64_t longest_match; /* tokens of it that decided, 0: it did not */
+    double free_mean;       /* of the eligible members' caches, NaN: unknown */
 };
 
 /* Why nobody was eligible. */

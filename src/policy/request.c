@@ -7,6 +7,7 @@
 #include "policy/route.h"
 
 #define MOST_EXCLUSIONS 1024
+#define MOST_LOOKUPS 65536
 #define BYTES_PER_TOKEN 4
 #define TOKENS_PER_BLOCK 16
 /* Longer prompts are compared by their head: more than any target remembers. */
@@ -38,14 +39,17 @@ static int check(const lbroute_request *request)
         lbr_text_broken(request->blocks, request->blocks_len) ||
         lbr_text_broken(request->adapter, request->adapter_len) ||
         lbr_text_broken(request->salt, request->salt_len) ||
-        lbr_text_broken(request->exclude, request->exclude_len))
+        lbr_text_broken(request->exclude, request->exclude_len) ||
+        lbr_text_broken(request->lookup_targets, request->lookup_len) ||
+        lbr_text_broken(request->lookup_tokens, request->lookup_len))
         return LBROUTE_ERR_INVALID;
     if (!request->pool && !request->model_len)
         return LBROUTE_ERR_INVALID;
     if (request->tokens_len > SIZE_MAX / 64 ||
         request->blocks_len > SIZE_MAX / 64)
         return LBROUTE_ERR_RANGE;
-    if (request->input_tokens < -1 || request->exclude_len > MOST_EXCLUSIONS)
+    if (request->input_tokens < -1 || request->exclude_len > MOST_EXCLUSIONS ||
+        request->lookup_len > MOST_LOOKUPS)
         return LBROUTE_ERR_RANGE;
     return LBROUTE_OK;
 }
@@ -173,6 +177,10 @@ int lbr_request_read(const struct lbroute_router *router,
     ask->key_source = key_source(ask);
     ask->ring_key_known = 0;
     ask->input_tokens = count_tokens(request);
+    ask->adapter = 0;
+    if (request->adapter_len)
+        ask->adapter =
+            lbr_adapter_digest(request->adapter, request->adapter_len);
     ask->hashed.block_bytes = 0;
     ask->hashed.near = space->blocks;
     ask->hashed.scratch = NULL;

@@ -7,6 +7,8 @@
 #include "policy/request.h"
 #include "policy/strategy.h"
 
+#include <math.h>
+
 /* Whether the conversation is pinned, for want of a session. */
 static int pins_conversation(const struct lbr_pick *pick)
 {
@@ -98,6 +100,8 @@ static void start(struct lbr_pick *pick, struct lbroute_router *router,
     pick->session = NULL;
     pick->block_bytes = 0;
     pick->scale.known = 0;
+    pick->lookup = pick->longest_match = 0;
+    pick->free_mean = (double)NAN;
 }
 
 /* Everybody whom the filters let pass, those of the pool's own included, once
@@ -191,6 +195,10 @@ void lbr_route_commit(struct lbr_pick *pick, const struct lbr_choice *choice,
     ticket->pin_key = pick->pin_key;
     ticket->slot.spare = lbr_health_sent(&target->health, pick->now);
     target->in_flight++;
+    if (pick->scope.strategy->learns_adapters && pick->ask->adapter &&
+        lbr_adapters_sent(&target->adapters, &pick->router->memory,
+                          pick->ask->adapter))
+        ticket->adapter = pick->ask->adapter;
     target->picks++;
     pick->router->picks++;
     if (lbr_target_full(target))

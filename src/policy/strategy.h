@@ -20,10 +20,11 @@ struct lbr_strategy {
     const char *name;
     unsigned uses; /* LBR_USES_ bits: what its groups keep */
     enum lbr_promise promise;
-    int needs_ring_key; /* asks for the hash of session or conversation */
-    enum lbr_pins pins; /* what successes pin to their target */
-    int shares_memory;  /* its trie is shared among clients */
-    int calls_stages;   /* the pool's own filters and scorers take part */
+    int needs_ring_key;  /* asks for the hash of session or conversation */
+    enum lbr_pins pins;  /* what successes pin to their target */
+    int shares_memory;   /* its trie is shared among clients */
+    int calls_stages;    /* the pool's own filters and scorers take part */
+    int learns_adapters; /* counts and learns which adapters targets serve */
 
     /* Chooses among at least one eligible member. */
     void (*choose)(struct lbr_pick *pick, struct lbr_choice *choice);
@@ -41,6 +42,8 @@ extern const struct lbr_strategy lbr_strategy_consistent_hash;
 extern const struct lbr_strategy lbr_strategy_sticky_session;
 extern const struct lbr_strategy lbr_strategy_cache_aware;
 extern const struct lbr_strategy lbr_strategy_kv_aware;
+extern const struct lbr_strategy lbr_strategy_lmcache_aware;
+extern const struct lbr_strategy lbr_strategy_lora_aware;
 extern const struct lbr_strategy lbr_strategy_pipeline;
 
 /* The strategy of a name (empty: the default), or NULL. */
@@ -53,6 +56,10 @@ enum lbr_trie_kind lbr_strategy_trie_kind(const struct lbr_strategy *strategy,
 /* Least connections serves others as a fallback, too; they keep the order. */
 void lbr_least_connections_choose(struct lbr_pick *pick,
                                   struct lbr_choice *choice);
+
+/* The commit of a rule that breaks ties by the load order. */
+void lbr_least_connections_commit(struct lbr_pick *pick,
+                                  const struct lbr_choice *choice);
 
 /* The member that the pin in force names, or LBR_BITS_NONE when there is none
  * or it may not be chosen. */

@@ -41,10 +41,11 @@ struct lbr_group {
 
     /* What renewal worked out, valid from |renewed_at| until |valid_until|. */
     uint64_t renewed_at, valid_until;
-    int stale;               /* something else changed since */
-    double others_mean;      /* known load of others, on average */
-    double load_sum;         /* of the members in service */
-    double weight_sum;       /* of the members in service */
+    int stale;          /* something else changed since */
+    double others_mean; /* known load of others, on average */
+    double whole_mean;  /* the same of reports that lack nothing; 0: none */
+    double load_sum;    /* of the members in service */
+    double weight_sum;  /* of the members in service */
     uint64_t smallest_input; /* least token limit of all; UINT64_MAX: none */
     const struct lbr_model *model; /* what all members serve … */
     int mixed_models;              /* … unless they differ */

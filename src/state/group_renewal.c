@@ -62,22 +62,28 @@ static void summarise(struct lbr_group *group)
     }
 }
 
-/* The mean of what others are known to run on the members. */
-static double mean_of_others(struct lbr_group *group, uint64_t now)
+/* The means of what others are known to run on the members; reports that lack
+ * a half count only where no other does. */
+static void renew_means(struct lbr_group *group, uint64_t now)
 {
-    double sum = 0;
-    double trust_sum = 0;
+    double sum[2] = {0, 0};
+    double trust_sum[2] = {0, 0};
     uint32_t i;
+    int which;
 
     for (i = 0; i < group->count; i++) {
         const struct lbr_target *target = group->members[i];
         struct lbr_faded trust = lbr_signals_trust(
             &target->signals, now, target->pool->params.signal_ttl);
 
-        sum += trust.value * target->signals.others;
-        trust_sum += trust.value;
+        which = target->signals.others_partial;
+        sum[which] += trust.value * target->signals.others;
+        trust_sum[which] += trust.value;
     }
-    return trust_sum > 0 ? sum / trust_sum : 0;
+    group->whole_mean = trust_sum[0] > 0 ? sum[0] / trust_sum[0] : 0;
+    group->others_mean = group->whole_mean;
+    if (!(trust_sum[0] > 0) && trust_sum[1] > 0)
+        group->others_mean = sum[1] / trust_sum[1];
 }
 
 static void renew_load(struct lbr_group *group, struct lbr_target *target,
@@ -88,8 +94,9 @@ static void renew_load(struct lbr_group *group, struct lbr_target *target,
     struct lbr_faded pressure =
         lbr_signals_pressure(&target->signals, now, ttl);
 
-    target->extra = trust.value * target->signals.others +
-                    (1 - trust.value) * group->others_mean + pressure.value;
+    target->extra =
+        trust.value * lbr_signals_others(&target->signals, group->whole_mean) +
+        (1 - trust.value) * group->others_mean + pressure.value;
     if (trust.until < group->valid_until)
         group->valid_until = trust.until;
     if (pressure.until < group->valid_until)
@@ -108,7 +115,7 @@ void lbr_group_renew(struct lbr_group *group, uint64_t now)
     group->load_sum = group->weight_sum = 0;
     summarise(group);
     if (group->by_pool)
-        group->others_mean = mean_of_others(group, now);
+        renew_means(group, now);
     for (i = 0; i < group->count; i++) {
         struct lbr_target *target = group->members[i];
         struct lbr_member *member = lbr_group_member(group, i);

@@ -91,6 +91,14 @@ static const struct row table[LBR_PARAM_COUNT] = {
          0.001, 365 * DAY),
     REAL("shares.window", "seconds over which traffic shares are measured", 60,
          0.012, 365 * DAY),
+    REAL("lmcache_aware.ttl",
+         "seconds that a report of a cache's occupancy counts", 10, 0.001,
+         365 * DAY),
+    REAL(
+        "lora_aware.ttl",
+        "seconds that an adapter is taken to be held since it was last seen or "
+        "served",
+        60, 0.001, 365 * DAY),
 };
 
 static void convert(struct lbr_params *params)
@@ -130,6 +138,8 @@ static void convert(struct lbr_params *params)
     params->share_bucket =
         lbr_time_from_seconds(value[LBR_PARAM_SHARES_WINDOW]) /
         LBR_SHARE_BUCKETS;
+    params->lmcache_ttl = lbr_time_from_seconds(value[LBR_PARAM_LMCACHE_TTL]);
+    params->lora_ttl = lbr_time_from_seconds(value[LBR_PARAM_LORA_TTL]);
 }
 
 void lbr_params_init(struct lbr_params *params)

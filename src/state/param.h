@@ -37,6 +37,8 @@ enum lbr_param {
     LBR_PARAM_PREFIX_COMMON,
     LBR_PARAM_SESSION_TTL,
     LBR_PARAM_SHARES_WINDOW,
+    LBR_PARAM_LMCACHE_TTL,
+    LBR_PARAM_LORA_TTL,
     LBR_PARAM_COUNT
 };
 
@@ -64,6 +66,8 @@ struct lbr_params {
     int kv_by_load; /* the fallback is least connections */
     struct lbr_block_sizes blocks;
     double common_head;
+    uint64_t lmcache_ttl;
+    uint64_t lora_ttl;
 };
 
 void lbr_params_init(struct lbr_params *params);

@@ -121,6 +121,7 @@ int lbr_target_create(struct lbroute_router *router, struct lbr_text name,
     (*target)->full_at = (*target)->benched_at = LBR_NEVER;
     (*target)->drained_at = LBR_NEVER;
     lbr_signals_init(&(*target)->signals);
+    lbr_adapters_init(&(*target)->adapters);
     lbr_list_init(&(*target)->sessions);
     lbr_shared_owner_init(&(*target)->prefixes,
                           lbr_slab_index((*target)->slot.handle));
@@ -132,6 +133,7 @@ void lbr_target_destroy(struct lbroute_router *router,
 {
     lbr_sessions_purge(&router->sessions, &target->sessions);
     router->orphans += target->in_flight;
+    lbr_adapters_destroy(&target->adapters, &router->memory);
     lbr_text_free(&router->memory, target->tier);
     destroy_named(router, &router->targets, &router->target_names, target->name,
                   &target->slot);

@@ -6,6 +6,7 @@ struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
                                            lbr_health_mark *mark)
 {
     struct lbr_target *target = lbr_router_target(router, ticket->target);
+    uint64_t adapter = ticket->adapter;
 
     *mark = ticket->slot.spare;
     lbr_tickets_close(&router->tickets, ticket);
@@ -16,6 +17,8 @@ struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
     if (lbr_target_full(target))
         target->full_at = router->clock;
     target->in_flight--;
+    if (adapter)
+        lbr_adapters_ended(&target->adapters, adapter);
     (void)lbr_health_ended(&target->health, *mark);
     lbr_target_moved(target, -1);
     return target;

@@ -17,6 +17,10 @@ struct lbr_signals {
     double others;
     uint64_t others_at;
     int others_known;
+    /* A half of the load is unknown that was reported before, or that a report
+     * lacked: others are at least that many. */
+    int others_partial;
+    uint8_t expects_both; /* a report had one of running and waiting alone */
     /* Extra load since the target last said that it is full. */
     double pressure;
     uint64_t pressure_at;
@@ -32,9 +36,21 @@ int lbr_signals_acceptable(int gauge, double value);
 void lbr_signals_set(struct lbr_signals *signals, int gauge, double value,
                      uint32_t in_flight, uint64_t now, uint64_t ttl);
 
+/* Whether all gauges whose bits are set in |given| may be set. */
+int lbr_signals_all_acceptable(const double *values, uint32_t given);
+
+/* Sets those gauges likewise, as one report. */
+void lbr_signals_report(struct lbr_signals *signals, const double *values,
+                        uint32_t given, uint32_t in_flight, uint64_t now,
+                        uint64_t ttl);
+
 /* Notes that the target refused a request while |in_flight| ran there. */
 void lbr_signals_overload(struct lbr_signals *signals, uint32_t in_flight,
                           uint64_t now);
+
+/* What others run there, where |mean| is known of other targets: the report, or
+ * the mean if half of the report is missing and the mean is more. */
+double lbr_signals_others(const struct lbr_signals *signals, double mean);
 
 /* How much the known load of others counts (0: unknown or too old). */
 struct lbr_faded lbr_signals_trust(const struct lbr_signals *signals,

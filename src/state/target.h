@@ -7,10 +7,12 @@
 #include "base/text.h"
 #include "containers/list.h"
 #include "containers/slab.h"
+#include "models/adapters.h"
 #include "models/health.h"
 #include "models/prefix_trie_shares.h"
 #include "models/rotation.h"
 #include "models/schedule.h"
+#include "state/cache_report.h"
 #include "state/share.h"
 #include "state/signal.h"
 
@@ -36,8 +38,10 @@ struct lbr_target {
     int in_service;           /* at the latest renewal: neither draining nor
                                * benched */
     uint64_t excluded_by;     /* scratch: number of the pick that excludes */
-    double weight_now;        /* with slow start */
-    double extra;             /* load beyond in_flight */
+    uint64_t looked_up_by;  /* scratch: number of the pick that looked up … */
+    uint64_t lookup_tokens; /* … so many tokens */
+    double weight_now;      /* with slow start */
+    double extra;           /* load beyond in_flight */
     struct lbr_member by_pool;
     struct lbr_member by_model;
     struct lbr_shared_owner prefixes; /* in the trie of its pool's group */
@@ -58,6 +62,8 @@ struct lbr_target {
 
     /* Learned and counted. */
     struct lbr_signals signals;
+    struct lbr_adapters adapters;
+    struct lbr_cache_report cache;
     struct lbr_link sessions; /* pins to this target */
     uint64_t settled[LBROUTE_EVENT_COUNT];
     uint64_t expired;

@@ -28,6 +28,7 @@ int lbr_tickets_open(struct lbr_tickets *tickets, uint64_t now,
         return result;
     *ticket = object;
     (*ticket)->picked_at = now;
+    (*ticket)->adapter = 0;
     lbr_list_append(&tickets->open, &(*ticket)->link);
     return LBROUTE_OK;
 }

@@ -14,6 +14,7 @@ struct lbr_ticket {
     lbroute_target target; /* stale once the target was removed */
     uint64_t picked_at;
     uint64_t pin_key; /* what a success pins to the target; 0: nothing */
+    uint64_t adapter; /* counted among those of the target; 0: none */
 };
 
 struct lbr_tickets {

@@ -14,6 +14,8 @@ static void shift_expired(struct lbr_view *view, int step)
         if (!target)
             continue;
         target->in_flight += (uint32_t)step;
+        if (ticket->adapter)
+            lbr_adapters_shift(&target->adapters, ticket->adapter, step);
         if (ticket->slot.spare & 1)
             target->health.trials += (uint32_t)step;
         lbr_target_moved(target, step);

@@ -3,6 +3,8 @@
  * never a crash and never another object. */
 #include <string.h>
 
+#include <lbroute/ingest.h>
+
 #include "busy.h"
 
 #define NOT_FOUND(call) REFUSED(busy, LBROUTE_ERR_NOT_FOUND, call)
@@ -65,6 +67,10 @@ static void not_a_target(struct busy *busy, lbroute_target target)
     lbroute_target_info info;
     lbroute_target_stats stats;
     lbroute_target_options options;
+    const double gauges[] = {3};
+    const char *adapter = "a";
+    const char *page = "vllm:num_requests_running 3\n";
+    size_t length = 1;
 
     lbroute_target_info_init(&info, sizeof info);
     lbroute_target_stats_init(&stats, sizeof stats);
@@ -78,6 +84,15 @@ static void not_a_target(struct busy *busy, lbroute_target target)
     NOT_FOUND(lbroute_target_get_info(router, target, &info));
     NOT_FOUND(lbroute_get_target_stats(router, target, now, &stats));
     NOT_FOUND(lbroute_set_gauge(router, target, 0, 3, now));
+    NOT_FOUND(lbroute_set_gauges(router, target, gauges, 1, 1, now));
+    NOT_FOUND(
+        lbroute_set_adapters(router, target, &adapter, &length, 1, 4, now));
+    NOT_FOUND(
+        lbroute_note_adapters(router, target, &adapter, &length, 1, 4, now));
+    NOT_FOUND(lbroute_set_occupancy(router, target, 0.5, 1, now));
+    NOT_FOUND(
+        lbroute_ingest_metrics(router, target, page, strlen(page), now, NULL));
+    NOT_FOUND(lbroute_ingest_metrics(router, target, NULL, 0, now, NULL));
     assert_string_equal(info.name, "");
     assert_int_equal(stats.picks, 0);
 }

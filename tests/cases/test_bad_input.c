@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <lbroute/ingest.h>
+
 #include "busy.h"
 
 /* ---- NULL ---- */
@@ -69,6 +71,7 @@ static void bad_null_to_init(void **state)
     lbroute_target_stats_init(NULL, sizeof(lbroute_target_stats));
     lbroute_share_init(NULL, sizeof(lbroute_share));
     lbroute_client_share_init(NULL, sizeof(lbroute_client_share));
+    lbroute_diag_init(NULL, sizeof(lbroute_diag));
     lbroute_router_destroy(NULL);
 }
 
@@ -98,6 +101,11 @@ static void no_router_setup(struct busy *busy, struct structs *s)
     NO_ROUTER(lbroute_target_next(NULL, pool, 0, &out));
     NO_ROUTER(lbroute_target_get_info(NULL, target, &s->target_info));
     NO_ROUTER(lbroute_set_gauge(NULL, target, 0, 1, 0));
+    NO_ROUTER(lbroute_set_gauges(NULL, target, &value, 1, 1, 0));
+    NO_ROUTER(lbroute_set_adapters(NULL, target, NULL, NULL, 0, -1, 0));
+    NO_ROUTER(lbroute_note_adapters(NULL, target, NULL, NULL, 0, -1, 0));
+    NO_ROUTER(lbroute_set_occupancy(NULL, target, 0, 1, 0));
+    NO_ROUTER(lbroute_ingest_metrics(NULL, target, "", 0, 0, NULL));
     assert_int_equal(out, 0);
 }
 
@@ -582,10 +590,10 @@ static void bad_header_prefix(void **state)
 /* Names of codes outside their range. */
 static void bad_codes(void **state)
 {
-    static const int odd[] = {1, 5, -13, -100, INT32_MAX, INT32_MIN};
+    static const int odd[] = {1, 5, -14, -100, INT32_MAX, INT32_MIN};
     (void)state;
 
-    for (int code = 0; code >= LBROUTE_ERR_BUSY; code--)
+    for (int code = 0; code >= LBROUTE_ERR_NO_NEWS; code--)
         assert_true(strlen(lbroute_strerror(code)) > 0);
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
         assert_string_equal(lbroute_strerror(odd[i]), "unknown code");

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <lbroute/ingest.h>
+
 #include "busy.h"
 
 #define GUARD 0x5a
@@ -35,6 +37,7 @@ INIT(client_share)
 INIT(share)
 INIT(scorer_options)
 INIT(scorer_stats)
+INIT(diag)
 
 static const struct {
     init_function *init;
@@ -56,6 +59,7 @@ static const struct {
     {init_share, sizeof(lbroute_share)},
     {init_scorer_options, sizeof(lbroute_scorer_options)},
     {init_scorer_stats, sizeof(lbroute_scorer_stats)},
+    {init_diag, sizeof(lbroute_diag)},
 };
 
 static void expect_only(const unsigned char *bytes, size_t from, size_t to,

@@ -8,6 +8,7 @@
  * there the compiler's layout is the ABI.
  */
 #include <assert.h>
+#include <lbroute/ingest.h>
 #include <lbroute/lbroute.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -94,7 +95,7 @@ PIN(lbroute_target_info, name, 48);
 PIN(lbroute_target_info, tier, 304);
 PIN(lbroute_target_info, model, 560);
 
-SIZE(lbroute_request, 200);
+SIZE(lbroute_request, 224);
 PIN(lbroute_request, size, 0);
 PIN(lbroute_request, pool, 8);
 PIN(lbroute_request, model, 16);
@@ -120,6 +121,9 @@ PIN(lbroute_request, adapter, 168);
 PIN(lbroute_request, adapter_len, 176);
 PIN(lbroute_request, salt, 184);
 PIN(lbroute_request, salt_len, 192);
+PIN(lbroute_request, lookup_targets, 200);
+PIN(lbroute_request, lookup_tokens, 208);
+PIN(lbroute_request, lookup_len, 216);
 
 SIZE(lbroute_decision, 712);
 PIN(lbroute_decision, size, 0);
@@ -211,7 +215,7 @@ PIN(lbroute_stats, targets, 312);
 PIN(lbroute_stats, memory_bytes, 320);
 PIN(lbroute_stats, allocations, 328);
 
-SIZE(lbroute_target_stats, 360);
+SIZE(lbroute_target_stats, 392);
 PIN(lbroute_target_stats, size, 0);
 PIN(lbroute_target_stats, picks, 8);
 PIN(lbroute_target_stats, settled, 16);
@@ -231,6 +235,12 @@ PIN(lbroute_target_stats, gauge_age_ns, 272);
 PIN(lbroute_target_stats, prefix_bytes, 336);
 PIN(lbroute_target_stats, prefix_blocks, 344);
 PIN(lbroute_target_stats, prefix_evicted, 352);
+PIN(lbroute_target_stats, occupancy, 360);
+PIN(lbroute_target_stats, occupancy_age_ns, 368);
+PIN(lbroute_target_stats, cache_available, 376);
+PIN(lbroute_target_stats, cache_stale, 380);
+PIN(lbroute_target_stats, max_adapters, 384);
+PIN(lbroute_target_stats, adapters, 388);
 
 SIZE(lbroute_client_share, 48);
 PIN(lbroute_client_share, size, 0);
@@ -249,6 +259,15 @@ PIN(lbroute_share, dispatched, 32);
 PIN(lbroute_share, drift, 40);
 PIN(lbroute_share, flagged, 48);
 PIN(lbroute_share, causes, 52);
+
+SIZE(lbroute_diag, 176);
+PIN(lbroute_diag, size, 0);
+PIN(lbroute_diag, accepted, 8);
+PIN(lbroute_diag, skipped, 16);
+PIN(lbroute_diag, broken, 24);
+PIN(lbroute_diag, offset, 32);
+PIN(lbroute_diag, line, 40);
+PIN(lbroute_diag, reasons, 48);
 
 #else
 

@@ -180,6 +180,12 @@ static void add_figures(struct text *text, lbroute_router *router,
         add_real(text, "gauge", stats.gauges[i]);
         add_number(text, "gauge_age_ns", (uint64_t)stats.gauge_age_ns[i]);
     }
+    add_real(text, "occupancy", stats.occupancy);
+    add_number(text, "occupancy_age_ns", (uint64_t)stats.occupancy_age_ns);
+    add_number(text, "cache_available", (uint64_t)stats.cache_available);
+    add_number(text, "cache_stale", (uint64_t)stats.cache_stale);
+    add_number(text, "max_adapters", (uint64_t)stats.max_adapters);
+    add_number(text, "adapters", stats.adapters);
 }
 
 char *state_text(lbroute_router *router, uint64_t now, enum state_scope scope)

@@ -35,8 +35,9 @@ static void check_unknown(name_of *name, int first, int last,
 static void results(void **state)
 {
     (void)state;
-    check_names(lbroute_strerror, LBROUTE_ERR_BUSY, LBROUTE_OK, "unknown code");
-    check_unknown(lbroute_strerror, LBROUTE_ERR_BUSY, LBROUTE_OK,
+    check_names(lbroute_strerror, LBROUTE_ERR_NO_NEWS, LBROUTE_OK,
+                "unknown code");
+    check_unknown(lbroute_strerror, LBROUTE_ERR_NO_NEWS, LBROUTE_OK,
                   "unknown code");
 }
 
@@ -77,7 +78,7 @@ static void strategies(void **state)
         "weighted",       "round_robin",       "random",
         "power_of_two",   "least_connections", "consistent_hash",
         "sticky_session", "cache_aware",       "kv_aware",
-        "pipeline"};
+        "lmcache_aware",  "lora_aware",        "pipeline"};
     size_t count = sizeof names / sizeof names[0];
     (void)state;
 

@@ -48,6 +48,8 @@ static const struct {
     {"prefix.common", 0.9},
     {"session.ttl", 300},
     {"shares.window", 60},
+    {"lmcache_aware.ttl", 10},
+    {"lora_aware.ttl", 60},
 };
 
 #define DOCUMENTED (sizeof documented / sizeof documented[0])

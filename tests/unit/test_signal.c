@@ -113,6 +113,70 @@ static void an_old_half_does_not_count(void **state)
     assert_false(signals.others_known);
 }
 
+static void report(struct lbr_signals *signals, double running, double waiting,
+                   uint32_t given)
+{
+    double values[LBROUTE_GAUGE_COUNT] = {running, waiting};
+
+    lbr_signals_report(signals, values, given, 2, TEST_S, TTL);
+}
+
+/* One half alone: a report lacks the other, a single gauge does not. */
+static void a_report_expects_both_halves(void **state)
+{
+    struct lbr_signals signals = fresh();
+    (void)state;
+
+    lbr_signals_set(&signals, LBROUTE_GAUGE_RUNNING, 5, 2, TEST_S, TTL);
+    assert_false(signals.others_partial);
+    assert_near(lbr_signals_others(&signals, 9), 3, 0);
+    report(&signals, 5, -1, 1);
+    assert_true(signals.others_known);
+    assert_true(signals.others_partial);
+    assert_int_equal(signals.reported[LBROUTE_GAUGE_WAITING], 0);
+    assert_near(lbr_signals_others(&signals, 9), 9, 0);
+    assert_near(lbr_signals_others(&signals, 1), 3, 0);
+    report(&signals, 5, 4, 3);
+    assert_false(signals.others_partial);
+    assert_near(lbr_signals_others(&signals, 9), 7, 0);
+}
+
+/* A half that was reported and is unknown now is missing, too. */
+static void an_unknown_half_is_missing(void **state)
+{
+    struct lbr_signals signals = fresh();
+    (void)state;
+
+    report(&signals, (double)NAN, 8, 3);
+    assert_true(signals.others_known && signals.others_partial);
+    assert_near(signals.others, 6, 0);
+    report(&signals, (double)NAN, (double)NAN, 3);
+    assert_false(signals.others_known);
+    report(&signals, 1, 1, 3);
+    assert_false(signals.others_partial);
+    assert_near(signals.others, 0, 0);
+}
+
+static void a_report_keeps_what_it_lacks(void **state)
+{
+    struct lbr_signals signals = fresh();
+    double values[LBROUTE_GAUGE_COUNT] = {1, 2, 0.5, 100, 50, 1000, 16};
+    (void)state;
+
+    lbr_signals_report(&signals, values, 0x7f, 0, TEST_S, TTL);
+    values[LBROUTE_GAUGE_KV_USAGE] = 0.75;
+    lbr_signals_report(&signals, values, 1U << LBROUTE_GAUGE_KV_USAGE, 0,
+                       2 * TEST_S, TTL);
+    assert_near(signals.gauge[LBROUTE_GAUGE_KV_USAGE], 0.75, 0);
+    assert_near(signals.gauge[LBROUTE_GAUGE_PREFIX_HITS], 50, 0);
+    assert_near(signals.others, 3, 0);
+    assert_true(signals.others_at == TEST_S);
+    assert_true(lbr_signals_all_acceptable(values, 0x7f));
+    values[LBROUTE_GAUGE_BLOCK_TOKENS] = -1;
+    assert_false(lbr_signals_all_acceptable(values, 0x7f));
+    assert_true(lbr_signals_all_acceptable(values, 0x3f));
+}
+
 static void trust_fades(void **state)
 {
     struct lbr_signals signals = fresh();
@@ -153,6 +217,9 @@ int main(void)
         cmocka_unit_test(one_gauge_is_enough),
         cmocka_unit_test(cache_usage_is_no_load),
         cmocka_unit_test(an_old_half_does_not_count),
+        cmocka_unit_test(a_report_expects_both_halves),
+        cmocka_unit_test(an_unknown_half_is_missing),
+        cmocka_unit_test(a_report_keeps_what_it_lacks),
         cmocka_unit_test(trust_fades),
         cmocka_unit_test(refusals_press),
     };
