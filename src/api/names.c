@@ -50,7 +50,7 @@ const char *lbroute_rule_name(int rule)
         "none",           "weighted",          "round_robin",     "random",
         "power_of_two",   "least_connections", "consistent_hash", "ring_next",
         "sticky_session", "cache_aware",       "least_warmed",    "kv_aware",
-        "pipeline",
+        "pipeline",       "cheapest",          "adaptive",        "explore",
     };
 
     if (rule < 0 || rule >= LBROUTE_RULE_COUNT)

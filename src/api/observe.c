@@ -32,6 +32,15 @@ static void learn_failure(struct lbroute_router *router,
     lbr_target_changed(target);
 }
 
+/* How long the target took, for a ticket that ended well. */
+static void learn_latency(const struct lbroute_router *router,
+                          struct lbr_target *target, uint64_t picked_at)
+{
+    lbr_ewma_add(&target->latency,
+                 (double)lbr_time_since(router->clock, picked_at),
+                 LBR_LATENCY_ALPHA, router->clock);
+}
+
 /* What an outcome teaches about its target. */
 static void learn(struct lbroute_router *router, struct lbr_target *target,
                   int kind, lbr_health_mark mark, uint64_t pin_key)
@@ -68,18 +77,21 @@ static int settle(struct lbroute_router *router, const lbroute_event *event)
         lbr_tickets_find(&router->tickets, event->ticket);
     struct lbr_target *target;
     lbr_health_mark mark;
-    uint64_t pin_key;
+    uint64_t pin_key, picked_at;
 
     if (!ticket)
         return known ? LBROUTE_ERR_NOT_FOUND : LBROUTE_ERR_INVALID;
     if (event->kind == LBROUTE_EVENT_FIRST_TOKEN)
         return LBROUTE_OK;
     pin_key = ticket->pin_key;
+    picked_at = ticket->picked_at;
     target = lbr_router_close_ticket(router, ticket, &mark);
     router->settled[counted]++;
     if (target) {
         target->settled[counted]++;
         learn(router, target, event->kind, mark, pin_key);
+        if (event->kind == LBROUTE_EVENT_SUCCESS)
+            learn_latency(router, target, picked_at);
     }
     return known ? LBROUTE_OK : LBROUTE_ERR_INVALID;
 }

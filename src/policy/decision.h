@@ -21,7 +21,7 @@ void lbr_decision_accept(lbroute_decision *decision,
  * the score is left unknown. */
 void lbr_candidate_describe(lbroute_candidate *candidate,
                             const struct lbr_pick *pick,
-                            const struct lbr_target *target, double lowest);
+                            struct lbr_target *target, double lowest);
 
 /* Writes down why there is none. */
 void lbr_decision_reject(lbroute_decision *decision,

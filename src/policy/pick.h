@@ -69,6 +69,12 @@ struct lbr_affinity {
     double lowest; /* relative load of the eligible */
 };
 
+/* What the eligible members cost. */
+struct lbr_costs {
+    uint32_t known; /* members with a known cost */
+    struct lbr_wide lowest;
+};
+
 /* What the scores of the pipeline are relative to, once it has chosen. */
 struct lbr_scale {
     int known;
@@ -77,6 +83,20 @@ struct lbr_scale {
     double stage_mean; /* of the members that the pool's stages have seen */
     uint32_t pinned;   /* member of the pin in force, or LBR_BITS_NONE */
     double pin;        /* what the pin counts */
+    struct lbr_costs costs;
+    double cost_mean; /* score of those with a cost */
+};
+
+/* The signals that adaptive blends, over the members in the window. */
+enum { LBR_SIGNAL_LATENCY, LBR_SIGNAL_COST, LBR_SIGNAL_LOAD, LBR_SIGNAL_COUNT };
+
+struct lbr_blend {
+    int known; /* the blend chooses, not the pipeline */
+    struct lbr_blended {
+        double lowest, highest, mean; /* of the known values */
+        double weight;                /* 0: it tells nobody apart */
+    } signals[LBR_SIGNAL_COUNT];
+    double weights; /* all together */
 };
 
 struct lbr_pick {
@@ -98,8 +118,10 @@ struct lbr_pick {
     uint64_t pin_key; /* 0: the strategy does not pin, or nothing to pin */
     struct lbr_session *session; /* the pin in force, or NULL */
     struct lbr_trie_match match; /* how far the prompt is known, if asked */
-    size_t block_bytes;          /* that the pool wants hashed, 0: none */
+    int match_known;
+    size_t block_bytes; /* that the pool wants hashed, 0: none */
     struct lbr_scale scale;
+    struct lbr_blend blend;
 };
 
 /* Why nobody was eligible. */

@@ -97,7 +97,9 @@ static void start(struct lbr_pick *pick, struct lbroute_router *router,
     pick->pin_key = 0;
     pick->session = NULL;
     pick->block_bytes = 0;
+    pick->match_known = 0;
     pick->scale.known = 0;
+    pick->blend.known = 0;
 }
 
 /* Everybody whom the filters let pass, those of the pool's own included, once
@@ -198,6 +200,7 @@ void lbr_route_commit(struct lbr_pick *pick, const struct lbr_choice *choice,
     ticket->slot.spare = lbr_health_sent(&target->health, pick->now);
     target->in_flight++;
     target->picks++;
+    target->pool->picks++;
     pick->router->picks++;
     if (lbr_target_full(target))
         target->full_at = pick->now;

@@ -15,6 +15,8 @@ static const struct lbr_strategy *const strategies[] = {
     &lbr_strategy_cache_aware,
     &lbr_strategy_kv_aware,
     &lbr_strategy_pipeline,
+    &lbr_strategy_cheapest,
+    &lbr_strategy_adaptive,
 };
 
 #define COUNT (sizeof strategies / sizeof strategies[0])

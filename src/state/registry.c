@@ -133,6 +133,7 @@ void lbr_target_destroy(struct lbroute_router *router,
     lbr_sessions_purge(&router->sessions, &target->sessions);
     router->orphans += target->in_flight;
     lbr_text_free(&router->memory, target->tier);
+    lbr_text_free(&router->memory, target->price_key);
     destroy_named(router, &router->targets, &router->target_names, target->name,
                   &target->slot);
 }
@@ -322,6 +323,7 @@ static void move_to_model(struct lbroute_router *router,
     if (group)
         lbr_group_join(group, &router->rng, target);
     target->model = model;
+    target->price_found_at = 0;
 }
 
 /* Notes that a target of a model came or changed pools. */

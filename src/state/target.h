@@ -7,8 +7,10 @@
 #include "base/text.h"
 #include "containers/list.h"
 #include "containers/slab.h"
+#include "models/ewma.h"
 #include "models/health.h"
 #include "models/prefix_trie_shares.h"
+#include "models/price_catalog.h"
 #include "models/rotation.h"
 #include "models/schedule.h"
 #include "state/share.h"
@@ -53,11 +55,17 @@ struct lbr_target {
     struct lbr_pool *pool;   /* never NULL; the router's `loose` for none */
     struct lbr_model *model; /* NULL: any */
     int draining;
-    uint64_t ramp_since; /* start of the slow start */
-    uint64_t arrival;    /* its place among all targets ever added */
+    uint64_t ramp_since;       /* start of the slow start */
+    uint64_t arrival;          /* its place among all targets ever added */
+    struct lbr_text price_key; /* own allocation; empty: the model */
+
+    /* What was found of it when the catalog had changed so often. */
+    const struct lbr_price *price; /* NULL: unknown */
+    uint64_t price_found_at;       /* 0: look again */
 
     /* Learned and counted. */
     struct lbr_signals signals;
+    struct lbr_ewma latency;  /* of successes, ns */
     struct lbr_link sessions; /* pins to this target */
     uint64_t settled[LBROUTE_EVENT_COUNT];
     uint64_t expired;
@@ -68,6 +76,10 @@ struct lbr_target {
      * when a filter did not keep it. */
     uint64_t judged_by;
     double judged;
+
+    /* Scratch of a choice. */
+    struct lbr_wide cost;
+    int cost_known;
 };
 
 static inline double lbr_target_load(const struct lbr_target *target)
@@ -104,6 +116,13 @@ static inline int lbr_target_usable(const struct lbr_target *target)
     return target->in_service && !lbr_target_full(target) &&
            !(target->health.unproven && target->health.trials);
 }
+
+/* Latencies count so much, and so long. */
+#define LBR_LATENCY_ALPHA 0.3
+#define LBR_LATENCY_AGE UINT64_C(60000000000)
+
+/* The latency that its latest successes had, ns; NaN: not known. */
+double lbr_target_latency(const struct lbr_target *target, uint64_t now);
 
 /* Works out service and weight at |now|; lowers |*until| to the time at which
  * they change next. */

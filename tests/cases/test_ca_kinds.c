@@ -595,7 +595,8 @@ static void ca_kind_housekeeping(void **state)
 static int keeps_prompts(const char *strategy)
 {
     return strcmp(strategy, "cache_aware") == 0 ||
-           strcmp(strategy, "pipeline") == 0;
+           strcmp(strategy, "pipeline") == 0 ||
+           strcmp(strategy, "adaptive") == 0;
 }
 
 /* A strategy that keeps no prompts forgets them: on the way back all are cold.

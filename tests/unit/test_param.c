@@ -48,6 +48,14 @@ static const struct {
     {"prefix.common", 0.9},
     {"session.ttl", 300},
     {"shares.window", 60},
+    {"cost.input_tokens", 1000},
+    {"cost.output_tokens", 250},
+    {"adaptive.latency", 1},
+    {"adaptive.cost", 0.5},
+    {"adaptive.load", 0.25},
+    {"adaptive.exploration", 0.05},
+    {"adaptive.min_picks", 50},
+    {"pipeline.cost", 0},
 };
 
 #define DOCUMENTED (sizeof documented / sizeof documented[0])
