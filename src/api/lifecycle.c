@@ -96,7 +96,7 @@ int lbroute_router_estimate(const lbroute_router_options *in, size_t *bytes)
                                options.max_targets + 1) +
              lbr_map_estimate(options.max_pools) +
              2 * lbr_map_estimate(options.max_targets + 1) +
-             LBR_TEXT_LONGEST * ((size_t)options.max_pools + 5 * targets) +
+             LBR_TEXT_LONGEST * ((size_t)options.max_pools + 5 * targets + 1) +
              lbr_groups_estimate(targets) +
              lbr_tickets_estimate(options.max_tickets) +
              lbr_sessions_estimate(options.max_sessions) +

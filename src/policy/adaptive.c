@@ -192,9 +192,10 @@ static uint32_t trial(const struct lbr_pick *pick,
     uint32_t rank;
     uint32_t i;
 
-    lbr_rng_init(&rng,
-                 lbr_hash_pair(pick->router->trial_seed ^ pool->slot.handle,
-                               pool->picks));
+    lbr_rng_init(
+        &rng, lbr_hash_pair(lbr_hash_seeded(pool->name.bytes, pool->name.length,
+                                            pick->router->trial_seed),
+                            pool->picks));
     if (lbr_rng_next(&rng) / 4294967296.0 >= pool->params.adaptive.exploration)
         return LBR_BITS_NONE;
     for (i = next_in_window(pick, affinity, 0); i != LBR_BITS_NONE;

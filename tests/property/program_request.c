@@ -29,6 +29,11 @@ static const struct strategy_rules known_rules[] = {
                      1u << LBROUTE_RULE_LEAST_CONNECTIONS},
     {"pipeline",
      1u << LBROUTE_RULE_STICKY_SESSION | 1u << LBROUTE_RULE_PIPELINE},
+    {"cheapest",
+     1u << LBROUTE_RULE_CHEAPEST | 1u << LBROUTE_RULE_LEAST_CONNECTIONS},
+    {"adaptive", 1u << LBROUTE_RULE_STICKY_SESSION |
+                     1u << LBROUTE_RULE_PIPELINE | 1u << LBROUTE_RULE_ADAPTIVE |
+                     1u << LBROUTE_RULE_EXPLORE},
 };
 
 static uint32_t rules_of(const char *strategy)
@@ -172,7 +177,8 @@ static size_t length_of(const struct program *program, lbroute_pool pool,
                   : request->prompt_len;
 }
 
-/* Only `cache_aware`, `kv_aware` and `pipeline` compare prompts. */
+/* Only `cache_aware`, `kv_aware`, `pipeline` and `adaptive` compare
+ * prompts. */
 static void check_prefix(struct program *program,
                          const struct program_request *request,
                          const struct model_target *target,
