@@ -43,21 +43,17 @@ static double weight_of(const struct lbr_params *params, int signal)
     }
 }
 
-/* What is known of a member, else NaN; costs are those of the survey. */
-static double value_of(const struct lbr_pick *pick, uint32_t position,
-                       int signal)
+/* Notes at a member what is known of it. */
+static void note_signals(const struct lbr_pick *pick, uint32_t position)
 {
-    const struct lbr_target *target = lbr_pick_target(pick, position);
+    struct lbr_target *target = lbr_pick_target(pick, position);
+    struct lbr_wide cost;
 
-    switch (signal) {
-    case LBR_SIGNAL_LATENCY:
-        return lbr_target_latency(target, pick->now);
-    case LBR_SIGNAL_COST:
-        return target->cost_known ? lbr_wide_to_double(target->cost)
-                                  : (double)NAN;
-    default:
-        return lbr_affinity_load(pick, position);
-    }
+    target->blended[LBR_SIGNAL_LATENCY] = lbr_target_latency(target, pick->now);
+    target->blended[LBR_SIGNAL_COST] = lbr_cost_of(pick, target, &cost)
+                                           ? lbr_wide_to_double(cost)
+                                           : (double)NAN;
+    target->blended[LBR_SIGNAL_LOAD] = lbr_affinity_load(pick, position);
 }
 
 static int is_known(const struct lbr_pick *pick, struct lbr_target *target)
@@ -96,46 +92,52 @@ static uint32_t next_in_window(const struct lbr_pick *pick,
     return i;
 }
 
-/* Surveys one signal over the window; its weight is 0 if it says nothing. */
-static struct lbr_blended survey(const struct lbr_pick *pick,
-                                 const struct lbr_affinity *affinity,
-                                 int signal)
+/* Counts a member's value of a signal among those of the window. */
+static void count_value(struct lbr_blended *blended, double value)
 {
-    struct lbr_blended blended = {(double)INFINITY, 0, 0, 0};
-    uint32_t known = 0;
-    uint32_t i;
+    if (isnan(value))
+        return;
+    blended->lowest = fmin(blended->lowest, value);
+    blended->highest = fmax(blended->highest, value);
+    blended->mean += value; /* a sum until all are counted */
+    blended->known++;
+}
 
-    for (i = next_in_window(pick, affinity, 0); i != LBR_BITS_NONE;
-         i = next_in_window(pick, affinity, i + 1)) {
-        double value = value_of(pick, i, signal);
-
-        if (isnan(value))
-            continue;
-        blended.lowest = fmin(blended.lowest, value);
-        blended.highest = fmax(blended.highest, value);
-        blended.mean += value;
-        known++;
-    }
-    if (!known ||
-        blended.highest - blended.lowest <= LEAST_SPREAD * blended.highest)
-        return blended;
-    blended.mean =
-        fmax(blended.lowest, fmin(blended.highest, blended.mean / known));
-    blended.weight = weight_of(params_of(pick), signal);
-    return blended;
+/* After that: its mean, and its weight if it tells anybody apart. */
+static void weigh(struct lbr_blended *blended, double weight)
+{
+    if (!blended->known ||
+        blended->highest - blended->lowest <= LEAST_SPREAD * blended->highest)
+        return;
+    blended->mean = fmax(blended->lowest, fmin(blended->highest,
+                                               blended->mean / blended->known));
+    blended->weight = weight;
 }
 
 static void set_blend(struct lbr_pick *pick,
                       const struct lbr_affinity *affinity)
 {
     struct lbr_blend *blend = &pick->blend;
+    uint32_t count = pick->group->count;
     int signal;
+    uint32_t i;
 
     blend->known = 1;
     blend->weights = 0;
-    (void)lbr_cost_survey(pick);
+    for (signal = 0; signal < LBR_SIGNAL_COUNT; signal++)
+        blend->signals[signal] =
+            (struct lbr_blended){0, (double)INFINITY, 0, 0, 0};
+    for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
+         i = lbr_bits_next(pick->mask, count, i + 1)) {
+        note_signals(pick, i);
+        if (!lbr_affinity_in_window(pick, affinity, i))
+            continue;
+        for (signal = 0; signal < LBR_SIGNAL_COUNT; signal++)
+            count_value(&blend->signals[signal],
+                        lbr_pick_target(pick, i)->blended[signal]);
+    }
     for (signal = 0; signal < LBR_SIGNAL_COUNT; signal++) {
-        blend->signals[signal] = survey(pick, affinity, signal);
+        weigh(&blend->signals[signal], weight_of(params_of(pick), signal));
         blend->weights += blend->signals[signal].weight;
     }
 }
@@ -153,7 +155,7 @@ static double blend_score(const struct lbr_pick *pick, uint32_t position)
 
         if (!(blended->weight > 0))
             continue;
-        value = value_of(pick, position, signal);
+        value = lbr_pick_target(pick, position)->blended[signal];
         if (isnan(value))
             value = blended->mean;
         sum += blended->weight * ((blended->highest - value) /

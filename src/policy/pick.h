@@ -88,12 +88,11 @@ struct lbr_scale {
 };
 
 /* The signals that adaptive blends, over the members in the window. */
-enum { LBR_SIGNAL_LATENCY, LBR_SIGNAL_COST, LBR_SIGNAL_LOAD, LBR_SIGNAL_COUNT };
-
 struct lbr_blend {
     int known; /* the blend chooses, not the pipeline */
     struct lbr_blended {
-        double lowest, highest, mean; /* of the known values */
+        uint32_t known;               /* members that have it */
+        double lowest, highest, mean; /* of these */
         double weight;                /* 0: it tells nobody apart */
     } signals[LBR_SIGNAL_COUNT];
     double weights; /* all together */

@@ -87,6 +87,8 @@ const struct lbr_price *lbr_router_find_price(
 static inline const struct lbr_price *lbr_router_price(
     const struct lbroute_router *router, struct lbr_target *target)
 {
+    if (!router->prices.slab.live)
+        return NULL;
     if (target->price_found_at != router->prices.changes)
         return lbr_router_find_price(router, target);
     return target->price;

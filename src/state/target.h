@@ -29,6 +29,9 @@ struct lbr_member {
     struct lbr_rotation_place place; /* likewise */
 };
 
+/* What adaptive blends. */
+enum { LBR_SIGNAL_LATENCY, LBR_SIGNAL_COST, LBR_SIGNAL_LOAD, LBR_SIGNAL_COUNT };
+
 struct lbr_target {
     struct lbr_slot slot;
 
@@ -59,10 +62,6 @@ struct lbr_target {
     uint64_t arrival;          /* its place among all targets ever added */
     struct lbr_text price_key; /* own allocation; empty: the model */
 
-    /* What was found of it when the catalog had changed so often. */
-    const struct lbr_price *price; /* NULL: unknown */
-    uint64_t price_found_at;       /* 0: look again */
-
     /* Learned and counted. */
     struct lbr_signals signals;
     struct lbr_ewma latency;  /* of successes, ns */
@@ -77,9 +76,14 @@ struct lbr_target {
     uint64_t judged_by;
     double judged;
 
+    /* What was found of its price key when the catalog had changed so often. */
+    const struct lbr_price *price; /* NULL: unknown */
+    uint64_t price_found_at;       /* 0: look again */
+
     /* Scratch of a choice. */
-    struct lbr_wide cost;
     int cost_known;
+    struct lbr_wide cost;
+    double blended[LBR_SIGNAL_COUNT]; /* NaN: unknown */
 };
 
 static inline double lbr_target_load(const struct lbr_target *target)
