@@ -56,6 +56,9 @@ int lbr_prices_add(struct lbr_price_catalog *catalog, struct lbr_text key,
     void *object;
     int result;
 
+    /* Before the table of keys grows for nothing, beyond its bound. */
+    if (catalog->slab.live == catalog->slab.limit)
+        return LBROUTE_ERR_LIMIT;
     if (!lbr_map_reserve(&catalog->keys) ||
         !lbr_text_copy(catalog->memory, key, &copy))
         return LBROUTE_ERR_NO_MEMORY;

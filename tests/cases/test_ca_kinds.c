@@ -784,6 +784,7 @@ static void ca_kind_estimate_and_budgets(void **state)
     options.max_targets = TARGETS;
     options.max_tickets = 4;
     options.max_sessions = 1;
+    options.max_prices = 1;
     assert_int_equal(lbroute_router_estimate(&options, &estimate), LBROUTE_OK);
     fleet_open_options(&fleet, &options, "cache_aware");
     fleet_param(&fleet, "cache_aware.budget", BUDGET);

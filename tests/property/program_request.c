@@ -151,7 +151,10 @@ static uint32_t allowed_rules(struct program *program,
         return 1u << LBROUTE_RULE_WEIGHTED;
     const struct program_pool *pool = program_find_pool(program, target->pool);
     CHECK(pool != NULL);
-    return rules_of(lbroute_strategy_name(pool->strategy));
+    const char *strategy = lbroute_strategy_name(pool->strategy);
+    if (program->adaptive_off && strcmp(strategy, "adaptive") == 0)
+        strategy = "pipeline";
+    return rules_of(strategy);
 }
 
 static size_t parameter(const struct program *program, lbroute_pool pool,
@@ -227,6 +230,7 @@ static void check_choice(struct program *program,
     check_prefix(program, request, target, view, decision);
     int keyed = request->api.session_len + request->api.client_len > 0;
     CHECK_I(decision->sticky_digest != 0, keyed);
+    program_check_cost(program, target, request, decision->expected_cost_pusd);
 }
 
 static void check_refusal(const struct model_view *view,

@@ -732,6 +732,10 @@ static void fill_router(lbroute_router *router, const struct bounds *bounds,
         lbroute_price_init(&price, sizeof price);
         CHECK_I(lbroute_set_price(router, key, LBROUTE_NAME_MAX, &price),
                 LBROUTE_OK);
+        key[2] = 'x'; /* one too many */
+        if (i + 1 == bounds->targets)
+            CHECK_I(lbroute_set_price(router, key, LBROUTE_NAME_MAX, &price),
+                    LBROUTE_ERR_LIMIT);
         key[1] = 'l'; /* another, for a moment beside the old one */
         CHECK_I(lbroute_target_update(router, target, &options, 0), LBROUTE_OK);
     }
