@@ -288,10 +288,10 @@ void lbroute_router_options_init(lbroute_router_options *options, size_t size);
 /**
  * Upper bound of the memory that a router may ever take from its allocator:
  * every table at its bound, every name at its longest, 100 ring points a
- * target. On top come the prompts that `cache_aware` and `pipeline` pools
- * remember, about `cache_aware.budget` for each of their targets; and, where
- * scorers are registered, a buffer for each pick that runs at the same time:
- * 80 bytes a scorer of `max_scorers`, and up to 160 bytes a target of the
+ * target. On top come the prompts that `cache_aware`, `pipeline` and `adaptive`
+ * pools remember, about `cache_aware.budget` for each of their targets; and,
+ * where scorers are registered, a buffer for each pick that runs at the same
+ * time: 80 bytes a scorer of `max_scorers`, and up to 176 bytes a target of the
  * largest pool.
  *
  * @param options checked as by lbroute_router_create(); `seed` may be 0.
@@ -911,8 +911,8 @@ typedef struct lbroute_request {
      * takes the prompt, `sticky_session` the client. */
     const void *conversation;
     size_t conversation_len; /**< Its length. */
-    /** Prompt text, any bytes. `cache_aware` and `pipeline` compare and
-     * remember the bytes themselves, unless `cache_aware.mode` says hashed
+    /** Prompt text, any bytes. `cache_aware`, `pipeline` and `adaptive` compare
+     * and remember the bytes themselves, unless `cache_aware.mode` says hashed
      * blocks; `kv_aware` only ever keeps hashes of blocks; no other strategy
      * keeps any. */
     const void *prompt;
@@ -1025,7 +1025,7 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  *
  * @param router the router.
  * @param request the request; nothing of it is kept but digests and, under
- *     `cache_aware` and `pipeline`, the prompt.
+ *     `cache_aware`, `pipeline` and `adaptive`, the prompt.
  * @param now time, ns.
  * @param decision receives the answer, also on #LBROUTE_ERR_NO_TARGET and
  *     #LBROUTE_ERR_SATURATED (reason and counts); prepared by
@@ -1046,8 +1046,9 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  * load and weight rules; linear when a filter depends on the request
  * (exclusions, models, token limits) or on rejection. `cache_aware` is linear
  * in the prompt and, where no target knows enough of it, in the pool's targets;
- * `pipeline` in both. Scorers of the host run in the calling thread, without
- * the router's lock; see lbroute_scorer_register().
+ * `pipeline` and `adaptive` in both, `cheapest` in the targets. Scorers of the
+ * host run in the calling thread, without the router's lock; see
+ * lbroute_scorer_register().
  */
 int lbroute_pick(lbroute_router *router, const lbroute_request *request,
                  uint64_t now, lbroute_decision *decision);

@@ -5,30 +5,14 @@
  *
  * The tie is measured from the lowest cost and not from neighbour to
  * neighbour: steps of 1 % must not add up to a dear target. */
+#include "policy/affinity.h"
 #include "policy/cost.h"
-#include "policy/strategy.h"
 
 #include "containers/bits.h"
 
 #include <math.h>
 
 #define TIE_PART 100
-
-static void commit(struct lbr_pick *pick, const struct lbr_choice *choice)
-{
-    lbr_load_order_used(&pick->group->order, choice->position,
-                        &pick->router->rng);
-}
-
-static int less_busy(const struct lbr_pick *pick, uint32_t a, uint32_t b)
-{
-    double load_a = lbr_score_load(pick, a);
-    double load_b = lbr_score_load(pick, b);
-
-    if (load_a != load_b)
-        return load_a < load_b;
-    return lbr_load_order_tie(&pick->group->order, a, b);
-}
 
 /* The least busy of those that cost at most |most|. */
 static uint32_t least_busy(const struct lbr_pick *pick, struct lbr_wide most)
@@ -42,7 +26,7 @@ static uint32_t least_busy(const struct lbr_pick *pick, struct lbr_wide most)
         const struct lbr_target *target = lbr_pick_target(pick, i);
 
         if (target->cost_known && !lbr_wide_less(most, target->cost) &&
-            (best == LBR_BITS_NONE || less_busy(pick, i, best)))
+            (best == LBR_BITS_NONE || lbr_affinity_less_busy(pick, i, best)))
             best = i;
     }
     return best;
@@ -63,7 +47,7 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
     choice->rule = LBROUTE_RULE_CHEAPEST;
     choice->score =
         lbr_wide_to_double(lbr_pick_target(pick, choice->position)->cost);
-    choice->commit = commit;
+    choice->commit = lbr_commit_rank;
 }
 
 static double score(const struct lbr_pick *pick, uint32_t position)

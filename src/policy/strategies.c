@@ -53,6 +53,12 @@ double lbr_score_load(const struct lbr_pick *pick, uint32_t position)
     return lbr_target_relative_load(lbr_pick_target(pick, position));
 }
 
+void lbr_commit_rank(struct lbr_pick *pick, const struct lbr_choice *choice)
+{
+    lbr_load_order_used(&pick->group->order, choice->position,
+                        &pick->router->rng);
+}
+
 uint32_t lbr_pick_nth(const struct lbr_pick *pick, uint32_t rank)
 {
     if (pick->eligible == pick->group->count)

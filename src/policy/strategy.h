@@ -52,6 +52,9 @@ const struct lbr_strategy *lbr_strategy_find(struct lbr_text name);
 enum lbr_trie_kind lbr_strategy_trie_kind(const struct lbr_strategy *strategy,
                                           const struct lbr_params *params);
 
+/* A commit that redraws the chosen member's rank among equally busy ones. */
+void lbr_commit_rank(struct lbr_pick *pick, const struct lbr_choice *choice);
+
 /* Least connections serves others as a fallback, too; they keep the order. */
 void lbr_least_connections_choose(struct lbr_pick *pick,
                                   struct lbr_choice *choice);
