@@ -10,6 +10,11 @@ static const double PROMPT_BYTES = 128 << 20;
 
 static const char SESSION[] = "3f2a9c54-6b1e-4d0f-9a7c-51e2d8b40000";
 
+/* Models of different price, as many as a fleet may well have. */
+enum { PRICES = 4 };
+static const char *const price_keys[PRICES] = {"tiny", "small", "medium",
+                                               "large"};
+
 /* Strategies whose requests carry a session: without one they would fall
  * through to another rule. */
 static int needs_session(const char *strategy)
@@ -80,6 +85,27 @@ static lbroute_pool add_pool(lbroute_router *router, const bench_case *test)
     return pool;
 }
 
+/* Strategies that look at prices. Others are measured without any. */
+static int needs_prices(const char *strategy)
+{
+    return strcmp(strategy, "cheapest") == 0 ||
+           strcmp(strategy, "adaptive") == 0;
+}
+
+static void set_prices(lbroute_router *router)
+{
+    lbroute_price price;
+
+    lbroute_price_init(&price, sizeof price);
+    for (size_t i = 0; i < PRICES; i++) {
+        price.input = (int64_t)(1000000 * (1 + i));
+        price.output = 4 * price.input;
+        bench_check(lbroute_set_price(router, price_keys[i],
+                                      strlen(price_keys[i]), &price),
+                    "price");
+    }
+}
+
 static void add_targets(lbroute_router *router, lbroute_pool pool,
                         const bench_case *test)
 {
@@ -90,7 +116,13 @@ static void add_targets(lbroute_router *router, lbroute_pool pool,
     lbroute_target_options_init(&options, sizeof options);
     options.pool = pool;
     options.name = name;
+    if (needs_prices(test->strategy))
+        set_prices(router);
     for (size_t i = 0; i < test->targets; i++) {
+        if (needs_prices(test->strategy)) {
+            options.price_key = price_keys[i % PRICES];
+            options.price_key_len = strlen(options.price_key);
+        }
         options.name_len = bench_target_name(name, i);
         options.weight = bench_weight(i, test->distinct_weights);
         bench_check(lbroute_target_add(router, &options, 0, &target), "target");

@@ -113,6 +113,12 @@ enum {
     LBROUTE_NAME_MAX = 255
 };
 
+/** Bounds of prices. */
+enum {
+    /** Most long-context tiers of a price. */
+    LBROUTE_PRICE_TIERS = 4
+};
+
 /** Why a target was not eligible, in the order in which it is checked: the
  * first that applies is the target's verdict. */
 enum {
@@ -155,7 +161,12 @@ enum {
     LBROUTE_RULE_LMCACHE_AWARE = 15,    /**< Longest match by the request's
                                          * lookup, among the least busy. */
     LBROUTE_RULE_LMCACHE_ROOM = 16,     /**< Most free cache for its load. */
-    LBROUTE_RULE_COUNT = 17             /**< Number of rules. */
+    LBROUTE_RULE_CHEAPEST = 17,         /**< Lowest cost of the request. */
+    LBROUTE_RULE_ADAPTIVE = 18,         /**< Best blend of latency, cost and
+                                         * load. */
+    LBROUTE_RULE_EXPLORE = 19,          /**< A trial of `adaptive`, at
+                                         * random. */
+    LBROUTE_RULE_COUNT = 20             /**< Number of rules. */
 };
 
 /** Kinds of event for lbroute_observe(). */
@@ -284,6 +295,8 @@ typedef struct lbroute_router_options {
     size_t header_prefix_len; /**< Its length, 0 to #LBROUTE_NAME_MAX. */
     uint32_t max_scorers;     /**< 1 to 1,024, all pools together (64). */
     uint32_t reserved1;       /**< Zero. */
+    uint32_t max_prices;      /**< 1 to 1,048,576 (16,384). */
+    uint32_t reserved2;       /**< Zero. */
 } lbroute_router_options;
 
 /**
@@ -300,14 +313,14 @@ void lbroute_router_options_init(lbroute_router_options *options, size_t size);
  * Upper bound of the memory that a router may ever take from its allocator:
  * every table at its bound, every name at its longest, 100 ring points a
  * target. On top come the prompts that pools remember: about
- * `cache_aware.budget` for each target of a `cache_aware` or `pipeline` pool;
- * under `kv_aware`, for each target and each block of `kv_aware.capacity`, at
- * most 430 bytes where every prompt is a block of its own, about 10 where
- * prompts are long, and 110 more for each further client that uses it; and a
- * buffer of up to 512 KiB for each thread that picks with very long prompts.
- * Where scorers are registered, also a buffer for each pick that runs at the
- * same time: some 80 bytes a scorer of `max_scorers`, and up to 160 bytes a
- * target of the largest pool.
+ * `cache_aware.budget` for each target of a `cache_aware`, `pipeline` or
+ * `adaptive` pool; under `kv_aware`, for each target and each block of
+ * `kv_aware.capacity`, at most 430 bytes where every prompt is a block of its
+ * own, about 10 where prompts are long, and 110 more for each further client
+ * that uses it; and a buffer of up to 512 KiB for each thread that picks with
+ * very long prompts. Where scorers are registered, also a buffer for each pick
+ * that runs at the same time: some 80 bytes a scorer of `max_scorers`, and up
+ * to 176 bytes a target of the largest pool.
  *
  * @param options checked as by lbroute_router_create(); `seed` may be 0.
  * @param bytes receives the bound.
@@ -561,6 +574,10 @@ typedef struct lbroute_target_options {
     const char *model; /**< The model it serves. */
     size_t model_len;  /**< 0 (default): any model, when asked by pool. */
     void *user;        /**< Returned with each decision (NULL). */
+    /** Key of its price, see lbroute_set_price(). The price need not be known
+     * yet. */
+    const char *price_key;
+    size_t price_key_len; /**< 0 (default): the model is the key. */
 } lbroute_target_options;
 
 /**
@@ -583,8 +600,9 @@ void lbroute_target_options_init(lbroute_target_options *options, size_t size);
  * @param target receives the handle; on #LBROUTE_ERR_EXISTS that of the target
  *     which has the name.
  * @return 0; #LBROUTE_ERR_EXISTS (use lbroute_target_update());
- *     #LBROUTE_ERR_NAME for a bad name, tier or model; #LBROUTE_ERR_RANGE for
- *     a weight that is NaN, negative or outside 1e-6…1e9;
+ *     #LBROUTE_ERR_NAME for a bad name, tier, model or price key;
+ *     #LBROUTE_ERR_RANGE for a weight that is NaN, negative or outside
+ *     1e-6…1e9;
  *     #LBROUTE_ERR_NOT_FOUND for a stale pool; #LBROUTE_ERR_LIMIT at
  *     `max_targets`; #LBROUTE_ERR_INVALID; #LBROUTE_ERR_NO_MEMORY;
  *     #LBROUTE_ERR_UNSUPPORTED.
@@ -717,6 +735,7 @@ typedef struct lbroute_target_info {
     char name[256];            /**< Zero-terminated copy. */
     char tier[256];            /**< Zero-terminated copy. */
     char model[256];           /**< Zero-terminated copy. */
+    char price_key[256];       /**< Zero-terminated copy; empty: the model. */
 } lbroute_target_info;
 
 /**
@@ -864,6 +883,116 @@ int lbroute_set_occupancy(lbroute_router *router, lbroute_target target,
                           double occupancy, int available, uint64_t now);
 
 /** @} */
+/** @defgroup prices Prices
+ * @{ */
+
+/** Rates of requests with a long input. */
+typedef struct lbroute_price_tier {
+    /** With more input tokens than this, the whole request is charged at the
+     * rates of this tier. 0 or more. */
+    int64_t above_tokens;
+    int64_t input;        /**< As in lbroute_price. */
+    int64_t output;       /**< As in lbroute_price. */
+    int64_t cached_input; /**< As in lbroute_price. */
+} lbroute_price_tier;
+
+/** What a token costs, in whole pico-dollars (1e-12 USD; a dollar per million
+ * tokens is 1,000,000). 0 is free, -1 unknown. Fill with
+ * lbroute_price_init(). */
+typedef struct lbroute_price {
+    size_t size;          /**< sizeof this struct; set by the init function. */
+    int64_t input;        /**< Input that has to be computed. Unknown: so is
+                           * the cost of every request. */
+    int64_t output;       /**< Output. Unknown: so is the cost of every request
+                           * that expects some. */
+    int64_t cached_input; /**< Input found in the engine's cache. Unknown: as
+                           * `input`, no discount is known of. */
+    uint32_t tier_count;  /**< 0 to #LBROUTE_PRICE_TIERS. */
+    uint32_t reserved0;   /**< Zero. */
+    /** The first `tier_count`, by `above_tokens`, ascending. */
+    lbroute_price_tier tiers[4];
+} lbroute_price;
+
+/**
+ * Fills in the defaults: everything unknown, no tier.
+ *
+ * @param price the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_price) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_price_init(lbroute_price *price, size_t size);
+
+/**
+ * Sets the price of a key, in place of the one that it had. It is in force
+ * from the next pick on for every target whose price key (by default its
+ * model) this is, now and later: prices stay when targets go.
+ *
+ * @param router the router.
+ * @param key any name, by convention that of the model; copied.
+ * @param key_len 1 to #LBROUTE_NAME_MAX.
+ * @param price copied.
+ * @return 0; #LBROUTE_ERR_RANGE for a rate below -1, more tiers than fit or
+ *     tiers that do not ascend (the old price stays); #LBROUTE_ERR_NAME for a
+ *     bad key; #LBROUTE_ERR_LIMIT for a new key at `max_prices` (remove one
+ *     first); #LBROUTE_ERR_INVALID; #LBROUTE_ERR_NO_MEMORY;
+ *     #LBROUTE_ERR_UNSUPPORTED.
+ *
+ * [any thread], constant time.
+ */
+int lbroute_set_price(lbroute_router *router, const char *key, size_t key_len,
+                      const lbroute_price *price);
+
+/**
+ * Reads the price of a key.
+ *
+ * @param router the router.
+ * @param key the exact key.
+ * @param key_len its length.
+ * @param price receives a copy; prepared by lbroute_price_init().
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time, no effect.
+ */
+int lbroute_get_price(lbroute_router *router, const char *key, size_t key_len,
+                      lbroute_price *price);
+
+/**
+ * Removes the price of a key: it is unknown from the next pick on.
+ *
+ * @param router the router.
+ * @param key the exact key.
+ * @param key_len its length.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time.
+ */
+int lbroute_remove_price(lbroute_router *router, const char *key,
+                         size_t key_len);
+
+/**
+ * Walks over the keys that have a price. Safe while prices are set and removed.
+ *
+ * @param router the router.
+ * @param previous 0 to start, then the place returned last (even if its key has
+ *     been removed since).
+ * @param place receives the place of the next key.
+ * @param key buffer for the zero-terminated key; #LBROUTE_NAME_MAX + 1 bytes
+ *     are always enough.
+ * @param key_capacity its size, bytes.
+ * @param key_len receives the length without the terminator, also on
+ *     #LBROUTE_ERR_BUFFER.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND at the end; #LBROUTE_ERR_BUFFER when the
+ *     buffer is smaller than the length + 1 (grow it, retry with the same
+ *     `previous`); #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time amortised over a walk, no effect.
+ */
+int lbroute_price_next(lbroute_router *router, uint64_t previous,
+                       uint64_t *place, char *key, size_t key_capacity,
+                       size_t *key_len);
+
+/** @} */
 /** @defgroup picking Picking and observing
  * @{ */
 
@@ -911,8 +1040,8 @@ typedef struct lbroute_request {
      * takes the prompt, `sticky_session` the client. */
     const void *conversation;
     size_t conversation_len; /**< Its length. */
-    /** Prompt text, any bytes. `cache_aware` and `pipeline` compare and
-     * remember the bytes themselves, unless `cache_aware.mode` says hashed
+    /** Prompt text, any bytes. `cache_aware`, `pipeline` and `adaptive` compare
+     * and remember the bytes themselves, unless `cache_aware.mode` says hashed
      * blocks; `kv_aware` only ever keeps hashes of blocks; no other strategy
      * keeps any. */
     const void *prompt;
@@ -947,6 +1076,13 @@ typedef struct lbroute_request {
     const lbroute_target *lookup_targets;
     const uint64_t *lookup_tokens; /**< As long as `lookup_targets`. */
     size_t lookup_len;             /**< 0 to 65,536; 0: no lookup. */
+    /** Length of the answer as far as the host can tell, for the cost; -1:
+     * unknown, the pool's `cost.output_tokens`. */
+    int64_t output_tokens;
+    /** How much of the input the engine will find in its cache, for the cost;
+     * more than all of it counts as all of it. -1: unknown, what is known of
+     * the prompt on each target where the pool remembers prompts, else 0. */
+    int64_t cached_tokens;
 } lbroute_request;
 
 /**
@@ -999,6 +1135,9 @@ typedef struct lbroute_decision {
     uint32_t pool_name_len;   /**< Length of `pool_name`. */
     char target_name[256];    /**< Zero-terminated copy. */
     char pool_name[256];      /**< Zero-terminated copy. */
+    /** What the request will cost there, pico-USD, INT64_MAX also for more;
+     * -1: unknown. */
+    int64_t expected_cost_pusd;
 } lbroute_decision;
 
 /**
@@ -1022,7 +1161,7 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  *
  * @param router the router.
  * @param request the request; nothing of it is kept but digests and, under
- *     `cache_aware` and `pipeline`, the prompt.
+ *     `cache_aware`, `pipeline` and `adaptive`, the prompt.
  * @param now time, ns.
  * @param decision receives the answer, also on #LBROUTE_ERR_NO_TARGET and
  *     #LBROUTE_ERR_SATURATED (reason and counts); prepared by
@@ -1030,9 +1169,9 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  * @return 0; #LBROUTE_ERR_NO_TARGET; #LBROUTE_ERR_SATURATED;
  *     #LBROUTE_ERR_NOT_FOUND for a stale pool; #LBROUTE_ERR_LIMIT at
  *     `max_tickets`; #LBROUTE_ERR_INVALID for NULL, neither pool nor model, or
- *     a NULL pointer with a length; #LBROUTE_ERR_RANGE for `input_tokens`
- *     below -1, too many exclusions or too long a lookup; #LBROUTE_ERR_BUSY
- *     when called from a scorer of the same router; #LBROUTE_ERR_NO_MEMORY;
+ *     a NULL pointer with a length; #LBROUTE_ERR_RANGE for token counts below
+ *     -1, too many exclusions or too long a lookup; #LBROUTE_ERR_BUSY when
+ *     called from a scorer of the same router; #LBROUTE_ERR_NO_MEMORY;
  *     #LBROUTE_ERR_UNSUPPORTED. A call that fails moves no cursor, count or
  *     random generator (rejections, and what scorers did, are counted in the
  *     statistics).
@@ -1043,8 +1182,9 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  * load and weight rules; linear when a filter depends on the request
  * (exclusions, models, token limits) or on rejection. `cache_aware` is linear
  * in the prompt and, where no target knows enough of it, in the pool's targets;
- * `pipeline` in both. Scorers of the host run in the calling thread, without
- * the router's lock; see lbroute_scorer_register().
+ * `pipeline` and `adaptive` in both, `cheapest` in the targets. Scorers of the
+ * host run in the calling thread, without the router's lock; see
+ * lbroute_scorer_register().
  */
 int lbroute_pick(lbroute_router *router, const lbroute_request *request,
                  uint64_t now, lbroute_decision *decision);
@@ -1061,6 +1201,8 @@ typedef struct lbroute_candidate {
     double load;              /**< In flight and what others run there. */
     double relative_load;     /**< load / weight; NaN for weight 0. */
     double score; /**< What the rule ranks by; NaN if it does not. */
+    /** As in the decision; scorers see it before prompts were compared. */
+    int64_t expected_cost_pusd;
 } lbroute_candidate;
 
 /**
@@ -1182,6 +1324,32 @@ int lbroute_decision_header(lbroute_router *router,
                             char *value, size_t value_capacity,
                             size_t *value_len);
 
+/**
+ * Switches every `adaptive` pool of the router off or on, from the next pick
+ * on. Off, such a pool is a `pipeline`: it makes the choices that a pipeline
+ * would, by the same random numbers, and names its rules. What was learned is
+ * kept, and learning goes on.
+ *
+ * @param router the router.
+ * @param enabled 1 (as created) or 0.
+ * @return 0; #LBROUTE_ERR_INVALID for NULL or an `enabled` that is neither 0
+ *     nor 1 (nothing changes).
+ *
+ * [any thread], constant time.
+ */
+int lbroute_set_adaptive(lbroute_router *router, int enabled);
+
+/**
+ * Reads the switch of lbroute_set_adaptive().
+ *
+ * @param router the router.
+ * @param enabled receives 1 or 0.
+ * @return 0; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time, no effect.
+ */
+int lbroute_get_adaptive(lbroute_router *router, int *enabled);
+
 /** @} */
 /** @defgroup scorers Scorers and filters of the host
  * @{ */
@@ -1257,7 +1425,8 @@ void lbroute_scorer_options_init(lbroute_scorer_options *options, size_t size);
 /**
  * Adds a scorer or filter to a pool. It takes part from the next pick on while
  * the pool's strategy is `pipeline`, after those registered before it; filters
- * go before scorers.
+ * go before scorers. An `adaptive` pool asks them too, and heeds the filters
+ * always, the scorers while it acts as a pipeline.
  *
  * `user` belongs to the router from this call on, whatever it returns: where
  * it fails, `destroy` has run when it returns. The one exception is `options`
@@ -1382,6 +1551,7 @@ typedef struct lbroute_stats {
     uint64_t targets;        /**< Targets now. */
     uint64_t memory_bytes;   /**< Memory held now. */
     uint64_t allocations;    /**< Calls of `allocate` so far. */
+    uint64_t prices;         /**< Prices now. */
 } lbroute_stats;
 
 /**

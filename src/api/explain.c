@@ -53,9 +53,9 @@ static double score_of(const struct lbr_pick *pick,
 }
 
 static void describe(const struct lbr_pick *pick, double lowest,
-                     const struct lbr_target *target, lbroute_candidate *row)
+                     struct lbr_target *target, lbroute_candidate *row)
 {
-    lbr_candidate_describe(row, target, lbr_filter_verdict(pick, target),
+    lbr_candidate_describe(row, pick, target, lbr_filter_verdict(pick, target),
                            lowest);
     if (target->weight_now > 0)
         row->score = score_of(pick, target);

@@ -8,6 +8,7 @@
 #define MOST_TARGETS 1048576U
 #define MOST_RECORDS 16777215U /* tickets, sessions */
 #define MOST_SCORERS 1024U
+#define MOST_PRICES 1048576U
 
 enum { KIND_POOL = 1, KIND_TARGET = 2, KIND_MODEL = 5 };
 enum { POOL_CHUNK_BITS = 3, TARGET_CHUNK_BITS = 4, MODEL_CHUNK_BITS = 3 };
@@ -25,6 +26,7 @@ static void set_defaults(lbroute_router_options *options)
     options->header_prefix = default_prefix;
     options->header_prefix_len = sizeof default_prefix - 1;
     options->max_scorers = 64;
+    options->max_prices = 16384;
 }
 
 void lbroute_router_options_init(lbroute_router_options *options, size_t size)
@@ -47,13 +49,14 @@ static int check_options(const lbroute_router_options *options)
     if (!allocator->allocate != !allocator->release)
         return LBROUTE_ERR_INVALID;
     if (options->single_threaded < 0 || options->single_threaded > 1 ||
-        options->reserved0 || options->reserved1)
+        options->reserved0 || options->reserved1 || options->reserved2)
         return LBROUTE_ERR_INVALID;
     if (outside(options->max_pools, MOST_POOLS) ||
         outside(options->max_targets, MOST_TARGETS) ||
         outside(options->max_tickets, MOST_RECORDS) ||
         outside(options->max_sessions, MOST_RECORDS) ||
-        outside(options->max_scorers, MOST_SCORERS) || !options->ticket_ttl)
+        outside(options->max_scorers, MOST_SCORERS) ||
+        outside(options->max_prices, MOST_PRICES) || !options->ticket_ttl)
         return LBROUTE_ERR_RANGE;
     if (lbr_text_broken(options->header_prefix, options->header_prefix_len))
         return LBROUTE_ERR_INVALID;
@@ -93,11 +96,12 @@ int lbroute_router_estimate(const lbroute_router_options *in, size_t *bytes)
                                options.max_targets + 1) +
              lbr_map_estimate(options.max_pools) +
              2 * lbr_map_estimate(options.max_targets + 1) +
-             LBR_TEXT_LONGEST * ((size_t)options.max_pools + 4 * targets) +
+             LBR_TEXT_LONGEST * ((size_t)options.max_pools + 5 * targets + 1) +
              lbr_adapters_estimate() * targets + lbr_groups_estimate(targets) +
              lbr_tickets_estimate(options.max_tickets) +
              lbr_sessions_estimate(options.max_sessions) +
-             lbr_stages_estimate(options.max_scorers);
+             lbr_stages_estimate(options.max_scorers) +
+             lbr_prices_estimate(options.max_prices);
     return LBROUTE_OK;
 }
 
@@ -138,6 +142,7 @@ static void set_tables(struct lbroute_router *router,
     lbr_sessions_init(&router->sessions, memory, options->max_sessions);
     lbr_scratches_init(&router->scratches, memory);
     lbr_stages_init(&router->stages, memory, options->max_scorers);
+    lbr_prices_init(&router->prices, memory, options->max_prices);
 }
 
 int lbroute_router_create(const lbroute_router_options *in,
@@ -166,6 +171,7 @@ int lbroute_router_create(const lbroute_router_options *in,
         return LBROUTE_ERR_NO_MEMORY;
     }
     lbr_rng_init(&router->rng, options.seed);
+    router->trial_seed = lbr_hash_pair(options.seed, 3);
     set_keys(router, &options);
     set_tables(router, &options);
     if (options.header_prefix_len)
@@ -207,6 +213,7 @@ static void destroy_objects(struct lbroute_router *router)
         lbr_adapters_destroy(&target->adapters, &router->memory);
         lbr_text_free(&router->memory, target->name);
         lbr_text_free(&router->memory, target->tier);
+        lbr_text_free(&router->memory, target->price_key);
     }
 }
 
@@ -218,6 +225,7 @@ void lbroute_router_destroy(struct lbroute_router *router)
         return;
     lbr_stages_destroy(&router->stages);
     destroy_objects(router);
+    lbr_prices_destroy(&router->prices);
     lbr_scratches_destroy(&router->scratches);
     lbr_sessions_destroy(&router->sessions);
     lbr_tickets_destroy(&router->tickets);

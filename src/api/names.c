@@ -65,6 +65,9 @@ const char *lbroute_rule_name(int rule)
         "lora_slot",
         "lmcache_aware",
         "lmcache_room",
+        "cheapest",
+        "adaptive",
+        "explore",
     };
 
     if (rule < 0 || rule >= LBROUTE_RULE_COUNT)

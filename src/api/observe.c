@@ -11,8 +11,17 @@ void lbroute_event_init(lbroute_event *event, size_t size)
 
 /* What a success teaches besides health; 0: nothing. */
 struct lesson {
-    uint64_t pin_key, adapter;
+    uint64_t pin_key, adapter, picked_at;
 };
+
+/* How long the target took, for a ticket that ended well. */
+static void learn_latency(const struct lbroute_router *router,
+                          struct lbr_target *target, uint64_t picked_at)
+{
+    lbr_ewma_add(&target->latency,
+                 (double)lbr_time_since(router->clock, picked_at),
+                 LBR_LATENCY_ALPHA, router->clock);
+}
 
 static void learn_success(struct lbroute_router *router,
                           struct lbr_target *target, lbr_health_mark mark,
@@ -47,6 +56,7 @@ static void learn(struct lbroute_router *router, struct lbr_target *target,
     switch (kind) {
     case LBROUTE_EVENT_SUCCESS:
         learn_success(router, target, mark, lesson);
+        learn_latency(router, target, lesson->picked_at);
         break;
     case LBROUTE_EVENT_FAILURE:
     case LBROUTE_EVENT_TIMEOUT:
@@ -84,6 +94,7 @@ static int settle(struct lbroute_router *router, const lbroute_event *event)
         return LBROUTE_OK;
     lesson.pin_key = ticket->pin_key;
     lesson.adapter = ticket->adapter;
+    lesson.picked_at = ticket->picked_at;
     target = lbr_router_close_ticket(router, ticket, &mark);
     router->settled[counted]++;
     if (target) {

@@ -25,6 +25,7 @@ static void collect(const struct lbroute_router *router, lbroute_stats *stats)
     stats->targets = router->targets.live;
     stats->memory_bytes = router->memory.held;
     stats->allocations = router->memory.allocations;
+    stats->prices = router->prices.slab.live;
 }
 
 int lbroute_get_stats(lbroute_router *router, lbroute_stats *out)

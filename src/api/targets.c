@@ -37,10 +37,13 @@ static int read_options(lbroute_target_options *options,
         return result;
     if (options->reserved0 ||
         lbr_text_broken(options->tier, options->tier_len) ||
-        lbr_text_broken(options->model, options->model_len))
+        lbr_text_broken(options->model, options->model_len) ||
+        lbr_text_broken(options->price_key, options->price_key_len))
         return LBROUTE_ERR_INVALID;
     if (!lbr_text_is_name(lbr_text(options->tier, options->tier_len), 1) ||
-        !lbr_text_is_name(lbr_text(options->model, options->model_len), 1))
+        !lbr_text_is_name(lbr_text(options->model, options->model_len), 1) ||
+        !lbr_text_is_name(lbr_text(options->price_key, options->price_key_len),
+                          1))
         return LBROUTE_ERR_NAME;
     return bad_weight(options->weight) ? LBROUTE_ERR_RANGE : LBROUTE_OK;
 }
@@ -137,6 +140,26 @@ static void set_limits(struct lbr_target *target,
     lbr_target_changed(target);
 }
 
+/* No key of its own needs no memory. Returns 0 without any. */
+static int copy_price_key(struct lbroute_router *router,
+                          const lbroute_target_options *options,
+                          struct lbr_text *key)
+{
+    *key = lbr_text(NULL, 0);
+    return !options->price_key_len ||
+           lbr_text_copy(&router->memory,
+                         lbr_text(options->price_key, options->price_key_len),
+                         key);
+}
+
+static void give_price_key(struct lbroute_router *router,
+                           struct lbr_target *target, struct lbr_text key)
+{
+    lbr_text_free(&router->memory, target->price_key);
+    target->price_key = key;
+    target->price_found_at = 0;
+}
+
 static int add_target(struct lbroute_router *router,
                       const lbroute_target_options *options,
                       lbroute_target *out)
@@ -156,7 +179,9 @@ static int add_target(struct lbroute_router *router,
     if (result)
         return result;
     target->weight = options->weight;
-    result = settle(router, target, &place);
+    result = copy_price_key(router, options, &target->price_key)
+                 ? settle(router, target, &place)
+                 : LBROUTE_ERR_NO_MEMORY;
     if (result) {
         lbr_target_destroy(router, target);
         return result;
@@ -195,11 +220,15 @@ static int update_target(struct lbroute_router *router,
     double weight = target->weight;
     uint64_t ramp_since = target->ramp_since;
     uint64_t drained_at = target->drained_at;
+    struct lbr_text price_key;
     struct lbr_place place;
     int result = find_place(router, options, &place);
 
-    if (!result)
-        result = change_weight(router, target, options->weight);
+    if (result)
+        return result;
+    if (!copy_price_key(router, options, &price_key))
+        return LBROUTE_ERR_NO_MEMORY;
+    result = change_weight(router, target, options->weight);
     if (!result && !is_there(target, &place)) {
         result = settle(router, target, &place);
         if (result) {
@@ -209,8 +238,11 @@ static int update_target(struct lbroute_router *router,
             target->drained_at = drained_at;
         }
     }
-    if (result)
+    if (result) {
+        lbr_text_free(&router->memory, price_key);
         return result;
+    }
+    give_price_key(router, target, price_key);
     set_limits(target, options);
     note_weight(target, weight);
     return LBROUTE_OK;
@@ -388,6 +420,8 @@ static void describe(const struct lbr_target *target, lbroute_target_info *info)
     lbr_text_export(info->tier, target->tier);
     if (target->model)
         lbr_text_export(info->model, target->model->name);
+    if (target->price_key.length)
+        lbr_text_export(info->price_key, target->price_key);
 }
 
 int lbroute_target_get_info(lbroute_router *router, lbroute_target handle,

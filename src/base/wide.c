@@ -19,6 +19,36 @@ struct lbr_wide lbr_wide_scaled(uint64_t factor, uint32_t word, int shift)
     return product;
 }
 
+struct lbr_wide lbr_wide_product(uint64_t a, uint64_t b)
+{
+    struct lbr_wide low, high;
+
+    if ((a | b) >> 32 == 0) {
+        low.high = 0;
+        low.low = a * b;
+        return low;
+    }
+    low = lbr_wide_scaled(a, (uint32_t)b, 0);
+    high = lbr_wide_scaled(a, (uint32_t)(b >> 32), 0);
+    high.high = high.high << 32 | high.low >> 32;
+    high.low <<= 32;
+    return lbr_wide_add(low, high);
+}
+
+struct lbr_wide lbr_wide_divide(struct lbr_wide value, uint32_t divisor)
+{
+    struct lbr_wide quotient;
+    uint64_t rest = value.high % divisor;
+    uint64_t part;
+
+    quotient.high = value.high / divisor;
+    part = rest << 32 | value.low >> 32;
+    quotient.low = part / divisor << 32;
+    part = part % divisor << 32 | (value.low & 0xffffffffU);
+    quotient.low |= part / divisor;
+    return quotient;
+}
+
 double lbr_wide_to_double(struct lbr_wide value)
 {
     static const struct lbr_wide nothing = {0, 0};

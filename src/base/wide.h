@@ -44,6 +44,13 @@ static inline int lbr_wide_equal(struct lbr_wide a, struct lbr_wide b)
  * The result must fit 127 bits; |shift| is between -63 and 63. */
 struct lbr_wide lbr_wide_scaled(uint64_t factor, uint32_t word, int shift);
 
+/* The product of two words, in full. It is negative to lbr_wide_less() unless
+ * it fits 127 bits. */
+struct lbr_wide lbr_wide_product(uint64_t a, uint64_t b);
+
+/* |value| / |divisor|, cut off; neither is negative, |divisor| is not 0. */
+struct lbr_wide lbr_wide_divide(struct lbr_wide value, uint32_t divisor);
+
 /* As a double, within one unit in the last place. */
 double lbr_wide_to_double(struct lbr_wide value);
 

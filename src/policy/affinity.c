@@ -41,6 +41,7 @@ struct lbr_affinity lbr_affinity_look(struct lbr_pick *pick)
 
     pick->match = lbr_trie_find(pick->group->trie, pick->ask->prefix_root,
                                 affinity.symbols, affinity.length);
+    pick->match_known = 1;
     affinity.common =
         lbr_trie_common_head(pick->group->trie, pick->match, affinity.length,
                              pick->scope.pool->params.common_head);

@@ -3,6 +3,8 @@
 
 #include "base/abi.h"
 #include "models/load_order.h"
+#include "policy/cost.h"
+#include "policy/filter.h"
 
 #include <math.h>
 
@@ -23,6 +25,7 @@ static void clear(lbroute_decision *decision)
     memset(decision->reasons, 0, sizeof decision->reasons);
     decision->target_name_len = decision->pool_name_len = 0;
     decision->target_name[0] = decision->pool_name[0] = '\0';
+    decision->expected_cost_pusd = -1;
 }
 
 void lbroute_decision_init(lbroute_decision *decision, size_t size)
@@ -64,7 +67,7 @@ void lbr_decision_accept(lbroute_decision *decision,
                          const struct lbr_pick *pick,
                          const struct lbr_choice *choice)
 {
-    const struct lbr_target *target = lbr_pick_target(pick, choice->position);
+    struct lbr_target *target = lbr_pick_target(pick, choice->position);
 
     note_pick(decision, pick);
     decision->target = target->slot.handle;
@@ -80,10 +83,12 @@ void lbr_decision_accept(lbroute_decision *decision,
     decision->prefix_total = choice->prefix_total;
     decision->target_name_len = (uint32_t)target->name.length;
     lbr_text_export(decision->target_name, target->name);
+    decision->expected_cost_pusd = lbr_cost_expected(pick, target);
 }
 
 void lbr_candidate_describe(lbroute_candidate *candidate,
-                            const struct lbr_target *target, int verdict,
+                            const struct lbr_pick *pick,
+                            struct lbr_target *target, int verdict,
                             double lowest)
 {
     candidate->size = sizeof *candidate;
@@ -99,6 +104,7 @@ void lbr_candidate_describe(lbroute_candidate *candidate,
         candidate->relative_load = lbr_target_relative_load(target);
     candidate->in_window =
         !verdict && lbr_load_in_window(candidate->relative_load, lowest);
+    candidate->expected_cost_pusd = lbr_cost_expected(pick, target);
 }
 
 void lbr_decision_reject(lbroute_decision *decision,

@@ -20,7 +20,8 @@ void lbr_decision_accept(lbroute_decision *decision,
 /* Writes down how a candidate stands where the lowest load is |lowest|; the
  * score is left unknown. */
 void lbr_candidate_describe(lbroute_candidate *candidate,
-                            const struct lbr_target *target, int verdict,
+                            const struct lbr_pick *pick,
+                            struct lbr_target *target, int verdict,
                             double lowest);
 
 /* Writes down why there is none. */

@@ -46,7 +46,7 @@ static void list_candidates(const struct lbr_pick *pick, struct lbr_run *run)
     for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
          i = lbr_bits_next(pick->mask, count, i + 1)) {
         run->sums[run->count] = 0;
-        lbr_candidate_describe(&run->candidates[run->count++],
+        lbr_candidate_describe(&run->candidates[run->count++], pick,
                                lbr_pick_target(pick, i), LBROUTE_REASON_NONE,
                                lowest);
     }

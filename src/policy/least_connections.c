@@ -5,13 +5,6 @@
 
 #include "containers/bits.h"
 
-void lbr_least_connections_commit(struct lbr_pick *pick,
-                                  const struct lbr_choice *choice)
-{
-    lbr_load_order_used(&pick->group->order, choice->position,
-                        &pick->router->rng);
-}
-
 static uint32_t lowest_of_mask(const struct lbr_pick *pick)
 {
     uint32_t count = pick->group->count;
@@ -46,7 +39,7 @@ void lbr_least_connections_choose(struct lbr_pick *pick,
         choice->score = lbr_load_order_load(order, choice->position);
     }
     choice->rule = LBROUTE_RULE_LEAST_CONNECTIONS;
-    choice->commit = lbr_least_connections_commit;
+    choice->commit = lbr_commit_rank;
 }
 
 const struct lbr_strategy lbr_strategy_least_connections = {

@@ -169,7 +169,7 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
     if (best.matched)
         choice->rule = LBROUTE_RULE_LMCACHE_AWARE;
     choice->score = score(pick, choice->position);
-    choice->commit = lbr_least_connections_commit;
+    choice->commit = lbr_commit_rank;
     note_match(pick, choice);
 }
 

@@ -82,7 +82,7 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
     choice->position = best_standing(pick, &standing);
     choice->rule = rules[standing];
     choice->score = score_of(standing);
-    choice->commit = lbr_least_connections_commit;
+    choice->commit = lbr_commit_rank;
 }
 
 static double score(const struct lbr_pick *pick, uint32_t position)

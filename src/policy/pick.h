@@ -72,6 +72,12 @@ struct lbr_affinity {
     size_t known_to_all; /* … and bytes that whom it did not visit knows */
 };
 
+/* What the eligible members cost. */
+struct lbr_costs {
+    uint32_t known; /* members with a known cost */
+    struct lbr_wide lowest;
+};
+
 /* What the scores of the pipeline are relative to, once it has chosen. */
 struct lbr_scale {
     int known;
@@ -80,6 +86,19 @@ struct lbr_scale {
     double stage_mean; /* of the members that the pool's stages have seen */
     uint32_t pinned;   /* member of the pin in force, or LBR_BITS_NONE */
     double pin;        /* what the pin counts */
+    struct lbr_costs costs;
+    double cost_mean; /* score of those with a cost */
+};
+
+/* The signals that adaptive blends, over the members in the window. */
+struct lbr_blend {
+    int known; /* the blend chooses, not the pipeline */
+    struct lbr_blended {
+        uint32_t known;               /* members that have it */
+        double lowest, highest, mean; /* of these */
+        double weight;                /* 0: it tells nobody apart */
+    } signals[LBR_SIGNAL_COUNT];
+    double weights; /* all together */
 };
 
 struct lbr_pick {
@@ -101,12 +120,14 @@ struct lbr_pick {
     uint64_t pin_key; /* 0: the strategy does not pin, or nothing to pin */
     struct lbr_session *session; /* the pin in force, or NULL */
     struct lbr_trie_match match; /* how far the prompt is known, if asked */
-    size_t block_bytes;          /* that the pool wants hashed, 0: none */
+    int match_known;
+    size_t block_bytes; /* that the pool wants hashed, 0: none */
     struct lbr_scale scale;
 
     uint64_t lookup;        /* number of this pick's lookup, 0: none */
     uint64_t longest_match; /* tokens of it that decided, 0: it did not */
     double free_mean;       /* of the eligible members' caches, NaN: unknown */
+    struct lbr_blend blend;
 };
 
 /* Why nobody was eligible. */

@@ -7,8 +7,10 @@
  *     load      (lowest load + 1) / (load + 1): equal loads are 1, and one
  *               request on an idle target counts already
  *     prefix    known part of the prompt; without a prompt nothing
+ *     cost      lowest cost / cost, where unknown their mean
  *     stages    the pool's own scorers, where unknown their mean */
 #include "policy/affinity.h"
+#include "policy/cost.h"
 #include "policy/judge.h"
 
 #include "containers/bits.h"
@@ -28,9 +30,22 @@ static double judged(const struct lbr_pick *pick, uint32_t position)
     return lbr_judge_seen(pick, target) ? target->judged : (double)NAN;
 }
 
-/* The mean of those that were seen. Rounding must not put it above the highest
- * or below the lowest: unknown is neither best nor worst. */
-static double mean_of_stages(const struct lbr_pick *pick)
+/* What its cost gives a member, NaN if that is unknown. */
+static double thrift(const struct lbr_pick *pick, uint32_t position)
+{
+    const struct lbr_target *target = lbr_pick_target(pick, position);
+
+    if (!target->cost_known)
+        return (double)NAN;
+    return lbr_cost_ratio(&pick->scale.costs, target);
+}
+
+/* The mean of those that have a score; 0 if nobody has. Rounding must not put
+ * it above the highest or below the lowest: unknown is neither best nor
+ * worst. */
+static double mean_of(const struct lbr_pick *pick,
+                      double (*score_of)(const struct lbr_pick *pick,
+                                         uint32_t position))
 {
     uint32_t members = pick->group->count;
     double lowest = (double)INFINITY;
@@ -41,7 +56,7 @@ static double mean_of_stages(const struct lbr_pick *pick)
 
     for (i = lbr_bits_next(pick->mask, members, 0); i != LBR_BITS_NONE;
          i = lbr_bits_next(pick->mask, members, i + 1)) {
-        double score = judged(pick, i);
+        double score = score_of(pick, i);
 
         if (isnan(score))
             continue;
@@ -73,16 +88,21 @@ static void set_scale(struct lbr_pick *pick)
     const struct lbr_params *params = params_of(pick);
     struct lbr_scale *scale = &pick->scale;
     double others = params->pipeline.weight + params->pipeline.load +
-                    params->pipeline.prefix;
+                    params->pipeline.prefix + params->pipeline.cost;
 
     scale->known = 1;
     scale->affinity = lbr_affinity_look(pick);
     if (params->pipeline.prefix > 0)
         lbr_affinity_survey(pick, &scale->affinity);
     scale->heaviest = heaviest(pick);
+    scale->costs.known = 0;
+    if (params->pipeline.cost > 0) {
+        scale->costs = lbr_cost_survey(pick);
+        scale->cost_mean = mean_of(pick, thrift);
+    }
     scale->stage_mean = 0;
     if (pick->run) {
-        scale->stage_mean = mean_of_stages(pick);
+        scale->stage_mean = mean_of(pick, judged);
         others += pick->run->weights;
     }
     scale->pinned = lbr_pick_pinned(pick);
@@ -103,6 +123,11 @@ static double score_without_pin(const struct lbr_pick *pick, uint32_t position)
     if (scale->affinity.length && params->pipeline.prefix > 0)
         score += params->pipeline.prefix *
                  lbr_affinity_part(pick, &scale->affinity, position);
+    if (scale->costs.known) {
+        double own = thrift(pick, position);
+
+        score += params->pipeline.cost * (isnan(own) ? scale->cost_mean : own);
+    }
     if (pick->run) {
         double own = judged(pick, position);
 

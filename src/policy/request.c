@@ -17,6 +17,7 @@ static void set_defaults(lbroute_request *request)
 {
     memset(request, 0, sizeof *request);
     request->input_tokens = -1;
+    request->output_tokens = request->cached_tokens = -1;
 }
 
 void lbroute_request_init(lbroute_request *request, size_t size)
@@ -48,7 +49,8 @@ static int check(const lbroute_request *request)
     if (request->tokens_len > SIZE_MAX / 64 ||
         request->blocks_len > SIZE_MAX / 64)
         return LBROUTE_ERR_RANGE;
-    if (request->input_tokens < -1 || request->exclude_len > MOST_EXCLUSIONS ||
+    if (request->input_tokens < -1 || request->output_tokens < -1 ||
+        request->cached_tokens < -1 || request->exclude_len > MOST_EXCLUSIONS ||
         request->lookup_len > MOST_LOOKUPS)
         return LBROUTE_ERR_RANGE;
     return LBROUTE_OK;

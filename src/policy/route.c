@@ -99,9 +99,11 @@ static void start(struct lbr_pick *pick, struct lbroute_router *router,
     pick->pin_key = 0;
     pick->session = NULL;
     pick->block_bytes = 0;
+    pick->match_known = 0;
     pick->scale.known = 0;
     pick->lookup = pick->longest_match = 0;
     pick->free_mean = (double)NAN;
+    pick->blend.known = 0;
 }
 
 /* Everybody whom the filters let pass, those of the pool's own included, once
@@ -200,6 +202,7 @@ void lbr_route_commit(struct lbr_pick *pick, const struct lbr_choice *choice,
                           pick->ask->adapter))
         ticket->adapter = pick->ask->adapter;
     target->picks++;
+    target->pool->picks++;
     pick->router->picks++;
     if (lbr_target_full(target))
         target->full_at = pick->now;

@@ -16,6 +16,8 @@ static const struct lbr_strategy *const strategies[] = {
     &lbr_strategy_kv_aware,
     &lbr_strategy_lmcache_aware,
     &lbr_strategy_lora_aware,
+    &lbr_strategy_cheapest,
+    &lbr_strategy_adaptive,
     &lbr_strategy_pipeline,
 };
 
@@ -51,6 +53,12 @@ enum lbr_trie_kind lbr_strategy_trie_kind(const struct lbr_strategy *strategy,
 double lbr_score_load(const struct lbr_pick *pick, uint32_t position)
 {
     return lbr_target_relative_load(lbr_pick_target(pick, position));
+}
+
+void lbr_commit_rank(struct lbr_pick *pick, const struct lbr_choice *choice)
+{
+    lbr_load_order_used(&pick->group->order, choice->position,
+                        &pick->router->rng);
 }
 
 uint32_t lbr_pick_nth(const struct lbr_pick *pick, uint32_t rank)

@@ -45,6 +45,8 @@ extern const struct lbr_strategy lbr_strategy_kv_aware;
 extern const struct lbr_strategy lbr_strategy_lmcache_aware;
 extern const struct lbr_strategy lbr_strategy_lora_aware;
 extern const struct lbr_strategy lbr_strategy_pipeline;
+extern const struct lbr_strategy lbr_strategy_cheapest;
+extern const struct lbr_strategy lbr_strategy_adaptive;
 
 /* The strategy of a name (empty: the default), or NULL. */
 const struct lbr_strategy *lbr_strategy_find(struct lbr_text name);
@@ -53,13 +55,12 @@ const struct lbr_strategy *lbr_strategy_find(struct lbr_text name);
 enum lbr_trie_kind lbr_strategy_trie_kind(const struct lbr_strategy *strategy,
                                           const struct lbr_params *params);
 
+/* A commit that redraws the chosen member's rank among equally busy ones. */
+void lbr_commit_rank(struct lbr_pick *pick, const struct lbr_choice *choice);
+
 /* Least connections serves others as a fallback, too; they keep the order. */
 void lbr_least_connections_choose(struct lbr_pick *pick,
                                   struct lbr_choice *choice);
-
-/* The commit of a rule that breaks ties by the load order. */
-void lbr_least_connections_commit(struct lbr_pick *pick,
-                                  const struct lbr_choice *choice);
 
 /* The member that the pin in force names, or LBR_BITS_NONE when there is none
  * or it may not be chosen. */

@@ -91,6 +91,21 @@ static const struct row table[LBR_PARAM_COUNT] = {
          0.001, 365 * DAY),
     REAL("shares.window", "seconds over which traffic shares are measured", 60,
          0.012, 365 * DAY),
+    WHOLE("cost.input_tokens",
+          "input tokens for the cost of a request that does not say", 1000, 0,
+          1e9),
+    WHOLE("cost.output_tokens",
+          "output tokens for the cost of a request that does not say", 250, 0,
+          1e9),
+    REAL("adaptive.latency", "weight of latency", 1, 0, 1000),
+    REAL("adaptive.cost", "weight of cost", 0.5, 0, 1000),
+    REAL("adaptive.load", "weight of load", 0.25, 0, 1000),
+    REAL("adaptive.exploration",
+         "part of the picks that try any of the least busy targets", 0.05, 0,
+         1),
+    WHOLE("adaptive.min_picks", "picks of the pool before it adapts", 50, 0,
+          1e9),
+    REAL("pipeline.cost", "weight of the scorer of cost", 0, 0, 1000),
     REAL("lmcache_aware.ttl",
          "seconds that a report of a cache's occupancy counts", 10, 0.001,
          365 * DAY),
@@ -116,6 +131,7 @@ static void convert(struct lbr_params *params)
     params->pipeline.weight = value[LBR_PARAM_PIPELINE_WEIGHT];
     params->pipeline.load = value[LBR_PARAM_PIPELINE_LOAD];
     params->pipeline.prefix = value[LBR_PARAM_PIPELINE_PREFIX];
+    params->pipeline.cost = value[LBR_PARAM_PIPELINE_COST];
     params->cache_blocks = value[LBR_PARAM_CACHE_MODE] >= 1;
     params->kv.capacity = (uint64_t)value[LBR_PARAM_KV_CAPACITY];
     params->kv.idle = lbr_time_from_seconds(value[LBR_PARAM_KV_CLIENT_IDLE]);
@@ -126,6 +142,13 @@ static void convert(struct lbr_params *params)
     params->blocks.bytes = (uint32_t)value[LBR_PARAM_PREFIX_BLOCK_BYTES];
     params->blocks.tokens = (uint32_t)value[LBR_PARAM_PREFIX_BLOCK_TOKENS];
     params->common_head = value[LBR_PARAM_PREFIX_COMMON];
+    params->input_tokens = (uint64_t)value[LBR_PARAM_COST_INPUT_TOKENS];
+    params->output_tokens = (uint64_t)value[LBR_PARAM_COST_OUTPUT_TOKENS];
+    params->adaptive.latency = value[LBR_PARAM_ADAPTIVE_LATENCY];
+    params->adaptive.cost = value[LBR_PARAM_ADAPTIVE_COST];
+    params->adaptive.load = value[LBR_PARAM_ADAPTIVE_LOAD];
+    params->adaptive.exploration = value[LBR_PARAM_ADAPTIVE_EXPLORATION];
+    params->adaptive.min_picks = (uint64_t)value[LBR_PARAM_ADAPTIVE_MIN_PICKS];
     params->weighted_points = value[LBR_PARAM_RING_WEIGHTED_POINTS] >= 1;
     params->health.bench_after = (uint32_t)value[LBR_PARAM_BENCH_AFTER];
     params->health.bench_time =

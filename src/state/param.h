@@ -37,6 +37,14 @@ enum lbr_param {
     LBR_PARAM_PREFIX_COMMON,
     LBR_PARAM_SESSION_TTL,
     LBR_PARAM_SHARES_WINDOW,
+    LBR_PARAM_COST_INPUT_TOKENS,
+    LBR_PARAM_COST_OUTPUT_TOKENS,
+    LBR_PARAM_ADAPTIVE_LATENCY,
+    LBR_PARAM_ADAPTIVE_COST,
+    LBR_PARAM_ADAPTIVE_LOAD,
+    LBR_PARAM_ADAPTIVE_EXPLORATION,
+    LBR_PARAM_ADAPTIVE_MIN_PICKS,
+    LBR_PARAM_PIPELINE_COST,
     LBR_PARAM_LMCACHE_TTL,
     LBR_PARAM_LORA_TTL,
     LBR_PARAM_COUNT
@@ -58,7 +66,7 @@ struct lbr_params {
     double cache_threshold;
     size_t cache_budget;
     struct {
-        double session, weight, load, prefix;
+        double session, weight, load, prefix, cost;
     } pipeline;       /* weights of the scorers */
     int cache_blocks; /* compare hashes of blocks */
     struct lbr_share_rules kv;
@@ -66,6 +74,12 @@ struct lbr_params {
     int kv_by_load; /* the fallback is least connections */
     struct lbr_block_sizes blocks;
     double common_head;
+    uint64_t input_tokens, output_tokens; /* of a request that does not say */
+    struct {
+        double latency, cost, load; /* weights of the signals */
+        double exploration;
+        uint64_t min_picks;
+    } adaptive;
     uint64_t lmcache_ttl;
     uint64_t lora_ttl;
 };

@@ -23,6 +23,7 @@ struct lbr_pool {
     unsigned uses;                /* LBR_USES_ bits of the strategy */
     enum lbr_trie_kind trie_kind; /* of its groups, if they keep a trie */
     uint32_t targets;
+    uint64_t picks; /* of its targets */
     struct lbr_params params;
     struct lbr_link stages; /* of the host's own */
     struct lbr_text name;   /* own allocation */

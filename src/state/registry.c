@@ -135,6 +135,7 @@ void lbr_target_destroy(struct lbroute_router *router,
     router->orphans += target->in_flight;
     lbr_adapters_destroy(&target->adapters, &router->memory);
     lbr_text_free(&router->memory, target->tier);
+    lbr_text_free(&router->memory, target->price_key);
     destroy_named(router, &router->targets, &router->target_names, target->name,
                   &target->slot);
 }
@@ -324,6 +325,7 @@ static void move_to_model(struct lbroute_router *router,
     if (group)
         lbr_group_join(group, &router->rng, target);
     target->model = model;
+    target->price_found_at = 0;
 }
 
 /* Notes that a target of a model came or changed pools. */

@@ -42,3 +42,15 @@ void lbr_router_expire(struct lbroute_router *router)
                                          router->clock)) != NULL)
         expire(router, ticket);
 }
+
+const struct lbr_price *lbr_router_find_price(
+    const struct lbroute_router *router, struct lbr_target *target)
+{
+    struct lbr_text key = target->price_key;
+
+    if (!key.length && target->model)
+        key = target->model->name;
+    target->price = key.length ? lbr_prices_find(&router->prices, key) : NULL;
+    target->price_found_at = router->prices.changes;
+    return target->price;
+}

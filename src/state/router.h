@@ -30,6 +30,8 @@ struct lbroute_router {
     struct lbr_sessions sessions;
     struct lbr_scratches scratches;
     struct lbr_stages stages;
+    struct lbr_price_catalog prices;
+    int adaptive_off;
 
     uint64_t arrivals; /* targets ever added */
     uint64_t picks, expired, orphans;
@@ -45,6 +47,7 @@ struct lbroute_router {
 
     /* Never change after creation: read without the lock. */
     struct lbr_digest_key session_key, client_key;
+    uint64_t trial_seed; /* of the trials of adaptive pools */
     char header_prefix[LBROUTE_NAME_MAX + 1];
 };
 
@@ -78,6 +81,20 @@ static inline void lbr_router_advance(struct lbroute_router *router,
 struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
                                            struct lbr_ticket *ticket,
                                            lbr_health_mark *mark);
+
+/* The price of a target, or NULL. */
+const struct lbr_price *lbr_router_find_price(
+    const struct lbroute_router *router, struct lbr_target *target);
+
+static inline const struct lbr_price *lbr_router_price(
+    const struct lbroute_router *router, struct lbr_target *target)
+{
+    if (!router->prices.slab.live)
+        return NULL;
+    if (target->price_found_at != router->prices.changes)
+        return lbr_router_find_price(router, target);
+    return target->price;
+}
 
 /* Where the block sizes of a pool are published. */
 static inline struct lbr_published *lbr_router_block_sizes(

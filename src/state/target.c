@@ -3,6 +3,8 @@
 
 #include "state/pool.h"
 
+#include <math.h>
+
 void lbr_target_renew(struct lbr_target *target, uint64_t now, uint64_t *until)
 {
     struct lbr_faded ramp =
@@ -16,4 +18,11 @@ void lbr_target_renew(struct lbr_target *target, uint64_t now, uint64_t *until)
     if (lbr_health_benched(&target->health, now) &&
         target->health.bench_until < *until)
         *until = target->health.bench_until;
+}
+
+double lbr_target_latency(const struct lbr_target *target, uint64_t now)
+{
+    if (!lbr_ewma_known(&target->latency, now, LBR_LATENCY_AGE))
+        return (double)NAN;
+    return target->latency.value;
 }

@@ -8,8 +8,10 @@
 #include "containers/list.h"
 #include "containers/slab.h"
 #include "models/adapters.h"
+#include "models/ewma.h"
 #include "models/health.h"
 #include "models/prefix_trie_shares.h"
+#include "models/price_catalog.h"
 #include "models/rotation.h"
 #include "models/schedule.h"
 #include "state/cache_report.h"
@@ -28,6 +30,9 @@ struct lbr_member {
     struct lbr_turn turn; /* in the group's schedule, if it keeps one */
     struct lbr_rotation_place place; /* likewise */
 };
+
+/* What adaptive blends. */
+enum { LBR_SIGNAL_LATENCY, LBR_SIGNAL_COST, LBR_SIGNAL_LOAD, LBR_SIGNAL_COUNT };
 
 struct lbr_target {
     struct lbr_slot slot;
@@ -57,13 +62,15 @@ struct lbr_target {
     struct lbr_pool *pool;   /* never NULL; the router's `loose` for none */
     struct lbr_model *model; /* NULL: any */
     int draining;
-    uint64_t ramp_since; /* start of the slow start */
-    uint64_t arrival;    /* its place among all targets ever added */
+    uint64_t ramp_since;       /* start of the slow start */
+    uint64_t arrival;          /* its place among all targets ever added */
+    struct lbr_text price_key; /* own allocation; empty: the model */
 
     /* Learned and counted. */
     struct lbr_signals signals;
     struct lbr_adapters adapters;
     struct lbr_cache_report cache;
+    struct lbr_ewma latency;  /* of successes, ns */
     struct lbr_link sessions; /* pins to this target */
     uint64_t settled[LBROUTE_EVENT_COUNT];
     uint64_t expired;
@@ -77,6 +84,15 @@ struct lbr_target {
     /* Likewise: the survey that visited it, and what it knows of the prompt. */
     uint64_t surveyed_by;
     size_t surveyed;
+
+    /* What was found of its price key when the catalog had changed so often. */
+    const struct lbr_price *price; /* NULL: unknown */
+    uint64_t price_found_at;       /* 0: look again */
+
+    /* Scratch of a choice. */
+    int cost_known;
+    struct lbr_wide cost;
+    double blended[LBR_SIGNAL_COUNT]; /* NaN: unknown */
 };
 
 static inline double lbr_target_load(const struct lbr_target *target)
@@ -113,6 +129,13 @@ static inline int lbr_target_usable(const struct lbr_target *target)
     return target->in_service && !lbr_target_full(target) &&
            !(target->health.unproven && target->health.trials);
 }
+
+/* Latencies count so much, and so long. */
+#define LBR_LATENCY_ALPHA 0.3
+#define LBR_LATENCY_AGE UINT64_C(60000000000)
+
+/* The latency that its latest successes had, ns; NaN: not known. */
+double lbr_target_latency(const struct lbr_target *target, uint64_t now);
 
 /* Works out service and weight at |now|; lowers |*until| to the time at which
  * they change next. */

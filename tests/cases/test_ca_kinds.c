@@ -595,7 +595,8 @@ static void ca_kind_housekeeping(void **state)
 static int keeps_prompts(const char *strategy)
 {
     return strcmp(strategy, "cache_aware") == 0 ||
-           strcmp(strategy, "pipeline") == 0;
+           strcmp(strategy, "pipeline") == 0 ||
+           strcmp(strategy, "adaptive") == 0;
 }
 
 /* A strategy that keeps no prompts forgets them: on the way back all are cold.
@@ -783,6 +784,7 @@ static void ca_kind_estimate_and_budgets(void **state)
     options.max_targets = TARGETS;
     options.max_tickets = 4;
     options.max_sessions = 1;
+    options.max_prices = 1;
     assert_int_equal(lbroute_router_estimate(&options, &estimate), LBROUTE_OK);
     fleet_open_options(&fleet, &options, "cache_aware");
     fleet_param(&fleet, "cache_aware.budget", BUDGET);

@@ -29,7 +29,7 @@ PIN(lbroute_allocator, allocate, 0);
 PIN(lbroute_allocator, release, 8);
 PIN(lbroute_allocator, user, 16);
 
-SIZE(lbroute_router_options, 112);
+SIZE(lbroute_router_options, 120);
 PIN(lbroute_router_options, size, 0);
 PIN(lbroute_router_options, allocator, 8);
 PIN(lbroute_router_options, seed, 32);
@@ -45,6 +45,8 @@ PIN(lbroute_router_options, header_prefix, 88);
 PIN(lbroute_router_options, header_prefix_len, 96);
 PIN(lbroute_router_options, max_scorers, 104);
 PIN(lbroute_router_options, reserved1, 108);
+PIN(lbroute_router_options, max_prices, 112);
+PIN(lbroute_router_options, reserved2, 116);
 
 SIZE(lbroute_pool_options, 40);
 PIN(lbroute_pool_options, size, 0);
@@ -68,7 +70,7 @@ PIN(lbroute_param_info, default_value, 24);
 PIN(lbroute_param_info, minimum, 32);
 PIN(lbroute_param_info, maximum, 40);
 
-SIZE(lbroute_target_options, 96);
+SIZE(lbroute_target_options, 112);
 PIN(lbroute_target_options, size, 0);
 PIN(lbroute_target_options, name, 8);
 PIN(lbroute_target_options, name_len, 16);
@@ -82,8 +84,10 @@ PIN(lbroute_target_options, tier_len, 64);
 PIN(lbroute_target_options, model, 72);
 PIN(lbroute_target_options, model_len, 80);
 PIN(lbroute_target_options, user, 88);
+PIN(lbroute_target_options, price_key, 96);
+PIN(lbroute_target_options, price_key_len, 104);
 
-SIZE(lbroute_target_info, 816);
+SIZE(lbroute_target_info, 1072);
 PIN(lbroute_target_info, size, 0);
 PIN(lbroute_target_info, pool, 8);
 PIN(lbroute_target_info, weight, 16);
@@ -94,8 +98,9 @@ PIN(lbroute_target_info, user, 40);
 PIN(lbroute_target_info, name, 48);
 PIN(lbroute_target_info, tier, 304);
 PIN(lbroute_target_info, model, 560);
+PIN(lbroute_target_info, price_key, 816);
 
-SIZE(lbroute_request, 224);
+SIZE(lbroute_request, 240);
 PIN(lbroute_request, size, 0);
 PIN(lbroute_request, pool, 8);
 PIN(lbroute_request, model, 16);
@@ -124,8 +129,10 @@ PIN(lbroute_request, salt_len, 192);
 PIN(lbroute_request, lookup_targets, 200);
 PIN(lbroute_request, lookup_tokens, 208);
 PIN(lbroute_request, lookup_len, 216);
+PIN(lbroute_request, output_tokens, 224);
+PIN(lbroute_request, cached_tokens, 232);
 
-SIZE(lbroute_decision, 712);
+SIZE(lbroute_decision, 720);
 PIN(lbroute_decision, size, 0);
 PIN(lbroute_decision, target, 8);
 PIN(lbroute_decision, ticket, 16);
@@ -151,8 +158,9 @@ PIN(lbroute_decision, target_name_len, 192);
 PIN(lbroute_decision, pool_name_len, 196);
 PIN(lbroute_decision, target_name, 200);
 PIN(lbroute_decision, pool_name, 456);
+PIN(lbroute_decision, expected_cost_pusd, 712);
 
-SIZE(lbroute_candidate, 64);
+SIZE(lbroute_candidate, 72);
 PIN(lbroute_candidate, size, 0);
 PIN(lbroute_candidate, target, 8);
 PIN(lbroute_candidate, verdict, 16);
@@ -163,6 +171,7 @@ PIN(lbroute_candidate, weight, 32);
 PIN(lbroute_candidate, load, 40);
 PIN(lbroute_candidate, relative_load, 48);
 PIN(lbroute_candidate, score, 56);
+PIN(lbroute_candidate, expected_cost_pusd, 64);
 
 SIZE(lbroute_event, 24);
 PIN(lbroute_event, size, 0);
@@ -201,7 +210,7 @@ PIN(lbroute_scorer_stats, errors, 40);
 PIN(lbroute_scorer_stats, not_finite, 48);
 PIN(lbroute_scorer_stats, name, 56);
 
-SIZE(lbroute_stats, 336);
+SIZE(lbroute_stats, 344);
 PIN(lbroute_stats, size, 0);
 PIN(lbroute_stats, picks, 8);
 PIN(lbroute_stats, rejections, 16);
@@ -214,6 +223,7 @@ PIN(lbroute_stats, pools, 304);
 PIN(lbroute_stats, targets, 312);
 PIN(lbroute_stats, memory_bytes, 320);
 PIN(lbroute_stats, allocations, 328);
+PIN(lbroute_stats, prices, 336);
 
 SIZE(lbroute_target_stats, 392);
 PIN(lbroute_target_stats, size, 0);
@@ -268,6 +278,20 @@ PIN(lbroute_diag, broken, 24);
 PIN(lbroute_diag, offset, 32);
 PIN(lbroute_diag, line, 40);
 PIN(lbroute_diag, reasons, 48);
+SIZE(lbroute_price_tier, 32);
+PIN(lbroute_price_tier, above_tokens, 0);
+PIN(lbroute_price_tier, input, 8);
+PIN(lbroute_price_tier, output, 16);
+PIN(lbroute_price_tier, cached_input, 24);
+
+SIZE(lbroute_price, 168);
+PIN(lbroute_price, size, 0);
+PIN(lbroute_price, input, 8);
+PIN(lbroute_price, output, 16);
+PIN(lbroute_price, cached_input, 24);
+PIN(lbroute_price, tier_count, 32);
+PIN(lbroute_price, reserved0, 36);
+PIN(lbroute_price, tiers, 40);
 
 #else
 

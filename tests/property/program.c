@@ -97,7 +97,8 @@ static void run_operation(struct program *program)
         program_set_weight,    program_drain,         program_bench,
         program_add_pool,      program_update_pool,   program_remove_pool,
         program_set_parameter, program_walk,          program_misuse,
-        program_add_scorer,    program_change_scorer,
+        program_add_scorer,    program_change_scorer, program_change_price,
+        program_change_price,
     };
     uint32_t count = sizeof operations / sizeof operations[0];
     operations[program_below(program, count)](program);
@@ -139,6 +140,7 @@ static void start(struct program *program)
     program->max_sessions = shape & 2 ? 3 : 100;
     options.max_tickets = program->max_tickets;
     options.max_sessions = program->max_sessions;
+    options.max_prices = MODEL_LABELS;
     options.ticket_ttl = 60 * SECOND;
     options.single_threaded = (shape >> 2) & 1;
     heap_attach(&program->heap, &options);

@@ -29,6 +29,11 @@ static const struct strategy_rules known_rules[] = {
                      1u << LBROUTE_RULE_LEAST_CONNECTIONS},
     {"pipeline",
      1u << LBROUTE_RULE_STICKY_SESSION | 1u << LBROUTE_RULE_PIPELINE},
+    {"cheapest",
+     1u << LBROUTE_RULE_CHEAPEST | 1u << LBROUTE_RULE_LEAST_CONNECTIONS},
+    {"adaptive", 1u << LBROUTE_RULE_STICKY_SESSION |
+                     1u << LBROUTE_RULE_PIPELINE | 1u << LBROUTE_RULE_ADAPTIVE |
+                     1u << LBROUTE_RULE_EXPLORE},
 };
 
 static uint32_t rules_of(const char *strategy)
@@ -146,7 +151,10 @@ static uint32_t allowed_rules(struct program *program,
         return 1u << LBROUTE_RULE_WEIGHTED;
     const struct program_pool *pool = program_find_pool(program, target->pool);
     CHECK(pool != NULL);
-    return rules_of(lbroute_strategy_name(pool->strategy));
+    const char *strategy = lbroute_strategy_name(pool->strategy);
+    if (program->adaptive_off && strcmp(strategy, "adaptive") == 0)
+        strategy = "pipeline";
+    return rules_of(strategy);
 }
 
 static size_t parameter(const struct program *program, lbroute_pool pool,
@@ -172,7 +180,8 @@ static size_t length_of(const struct program *program, lbroute_pool pool,
                   : request->prompt_len;
 }
 
-/* Only `cache_aware`, `kv_aware` and `pipeline` compare prompts. */
+/* Only `cache_aware`, `kv_aware`, `pipeline` and `adaptive` compare
+ * prompts. */
 static void check_prefix(struct program *program,
                          const struct program_request *request,
                          const struct model_target *target,
@@ -221,6 +230,7 @@ static void check_choice(struct program *program,
     check_prefix(program, request, target, view, decision);
     int keyed = request->api.session_len + request->api.client_len > 0;
     CHECK_I(decision->sticky_digest != 0, keyed);
+    program_check_cost(program, target, request, decision->expected_cost_pusd);
 }
 
 static void check_refusal(const struct model_view *view,

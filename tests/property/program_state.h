@@ -59,6 +59,9 @@ struct program {
     uint32_t names;      /**< Targets named so far. */
     struct program_pool pools[PROGRAM_POOLS];
     struct program_scorer scorers[PROGRAM_SCORERS];
+    int priced[MODEL_LABELS];
+    int64_t rates[MODEL_LABELS]; /**< -1: unknown. */
+    int adaptive_off;
     lbroute_target removed[PROGRAM_STALE];
     size_t removed_count;
     lbroute_ticket settled[PROGRAM_STALE];
@@ -103,6 +106,14 @@ void program_add_scorer(struct program *program);
 void program_change_scorer(struct program *program);
 /** After the router: every destructor has run. */
 void program_check_scorers_gone(const struct program *program);
+
+/* program_prices.c: prices, and the switch of the adaptive pools. */
+struct program_request;
+void program_change_price(struct program *program);
+/** Checks what a decision says a request costs on a target. */
+void program_check_cost(const struct program *program,
+                        const struct model_target *target,
+                        const struct program_request *request, int64_t cost);
 
 /* program_traffic.c: requests and time. */
 void program_pick(struct program *program);

@@ -19,6 +19,8 @@ enum kind {
     REMOVE_TARGET,
     ADD_SCORER,
     REMOVE_SCORER,
+    SET_PRICE,
+    REMOVE_PRICE,
     PICK,
     OBSERVE,
     KINDS
@@ -122,6 +124,41 @@ static int set_pool(struct script_life *life,
                             operation->b % 2);
 }
 
+enum { PRICE_KEYS = 4 };
+
+static const char *const price_keys[PRICE_KEYS] = {
+    "small", "a large model", "k", "a key that is longer than most of them"};
+
+/* More keys than targets ask for, so that the table grows. */
+static const char *price_key(const struct script_operation *operation,
+                             char key[32])
+{
+    if (operation->a % 2)
+        return price_keys[operation->a / 2 % PRICE_KEYS];
+    snprintf(key, 32, "key %u", operation->a % 100);
+    return key;
+}
+
+static int set_price(struct script_life *life,
+                     const struct script_operation *operation)
+{
+    char space[32];
+    const char *key = price_key(operation, space);
+    lbroute_price price;
+    lbroute_price_init(&price, sizeof price);
+    price.input = operation->b % 5 ? (int64_t)operation->b : -1;
+    price.output = operation->c;
+    return lbroute_set_price(life->router, key, strlen(key), &price);
+}
+
+static int remove_price(struct script_life *life,
+                        const struct script_operation *operation)
+{
+    char space[32];
+    const char *key = price_key(operation, space);
+    return lbroute_remove_price(life->router, key, strlen(key));
+}
+
 /* Long names, several tiers and models, many distinct weights. */
 static void fill_target(const struct script_life *life,
                         const struct script_operation *operation,
@@ -139,6 +176,10 @@ static void fill_target(const struct script_life *life,
     options->tier_len = strlen(options->tier);
     options->model = models[operation->c % 3];
     options->model_len = strlen(options->model);
+    if (operation->b % 3) {
+        options->price_key = price_keys[operation->b % PRICE_KEYS];
+        options->price_key_len = strlen(options->price_key);
+    }
 }
 
 static int add_target(struct script_life *life,
@@ -298,8 +339,9 @@ int script_perform(struct script_life *life, const struct script *script,
 {
     static int (*const calls[])(struct script_life *,
                                 const struct script_operation *) = {
-        add_pool,      update_pool, remove_pool,   set_pool,   add_target,
-        update_target, set_weight,  remove_target, add_scorer, remove_scorer,
+        add_pool,   update_pool,   remove_pool, set_pool,
+        add_target, update_target, set_weight,  remove_target,
+        add_scorer, remove_scorer, set_price,   remove_price,
     };
     const struct script_operation *operation = &script->operations[number];
     int64_t trace = 0;

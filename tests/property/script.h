@@ -4,7 +4,8 @@
  *
  * The script is drawn once from a seed and then played as often as wanted. It
  * adds pools and targets, grows every table, picks under every strategy with
- * sessions, scorers and, if wanted, prompts, moves, re-weighs and removes. Each
+ * sessions, scorers, prices and, if wanted, prompts, moves, re-weighs and
+ * removes. Each
  * operation leaves one number in a trace (whom a pick went to, what a call
  * returned), so that two lives can be compared.
  */

@@ -346,6 +346,40 @@ static void traffic_warm(struct traffic *traffic)
     }
 }
 
+/* A price key for each target, the first half of which have a price. */
+static void traffic_price(struct traffic *traffic)
+{
+    for (uint32_t i = 0; i < WARM_TARGETS; i++) {
+        char name[] = {(char)('a' + i), 0};
+        lbroute_target_options options;
+        lbroute_price price;
+        api_target_options(&options, traffic->pool, "ignored", 1);
+        options.price_key = name;
+        options.price_key_len = 1;
+        CHECK_I(lbroute_target_update(traffic->router, traffic->targets[i],
+                                      &options, 0),
+                LBROUTE_OK);
+        lbroute_price_init(&price, sizeof price);
+        price.input = price.output = i / 3;
+        if (i < WARM_TARGETS / 2)
+            CHECK_I(lbroute_set_price(traffic->router, name, 1, &price),
+                    LBROUTE_OK);
+    }
+}
+
+/* What hosts do all the time, and what must not take memory either. */
+static void traffic_reprice(struct traffic *traffic)
+{
+    lbroute_price price;
+    lbroute_price_init(&price, sizeof price);
+    price.input = rng_below(&traffic->rng, 100);
+    price.output = 3;
+    CHECK_I(lbroute_set_price(traffic->router, "b", 1, &price), LBROUTE_OK);
+    CHECK_I(
+        lbroute_set_adaptive(traffic->router, (int)rng_below(&traffic->rng, 2)),
+        LBROUTE_OK);
+}
+
 static void traffic_start(struct traffic *traffic, const char *strategy)
 {
     lbroute_router_options options;
@@ -358,6 +392,7 @@ static void traffic_start(struct traffic *traffic, const char *strategy)
     CHECK_I(lbroute_router_create(&options, &traffic->router), LBROUTE_OK);
     traffic->pool = api_pool(traffic->router, "pool", strategy);
     api_targets(traffic->router, traffic->pool, WARM_TARGETS, traffic->targets);
+    traffic_price(traffic);
     traffic_warm(traffic);
 }
 
@@ -415,6 +450,8 @@ static void traffic_step(struct traffic *traffic)
         request.exclude = traffic->targets;
         request.exclude_len = rng_below(&traffic->rng, WARM_TARGETS + 1);
     }
+    if (rng_chance(&traffic->rng, 5))
+        traffic_reprice(traffic);
     lbroute_decision_init(&decision, sizeof decision);
     if (lbroute_pick(traffic->router, &request, traffic->now, &decision) ==
         LBROUTE_OK)
@@ -671,6 +708,8 @@ static void fill_router(lbroute_router *router, const struct bounds *bounds,
     char name[LBROUTE_NAME_MAX + 1];
     char tier[LBROUTE_NAME_MAX + 1];
     char model[LBROUTE_NAME_MAX + 1];
+    char key[LBROUTE_NAME_MAX + 1];
+    lbroute_price price;
     for (uint32_t i = 0; i < bounds->pools; i++) {
         long_name(name, 'p', i);
         pools[i] = api_pool(router, name, strategy);
@@ -686,7 +725,19 @@ static void fill_router(lbroute_router *router, const struct bounds *bounds,
         options.tier = tier;
         options.model = model;
         options.tier_len = options.model_len = LBROUTE_NAME_MAX;
+        long_name(key, 'k', i);
+        options.price_key = key;
+        options.price_key_len = LBROUTE_NAME_MAX;
         CHECK_I(lbroute_target_add(router, &options, 0, &target), LBROUTE_OK);
+        lbroute_price_init(&price, sizeof price);
+        CHECK_I(lbroute_set_price(router, key, LBROUTE_NAME_MAX, &price),
+                LBROUTE_OK);
+        key[2] = 'x'; /* one too many */
+        if (i + 1 == bounds->targets)
+            CHECK_I(lbroute_set_price(router, key, LBROUTE_NAME_MAX, &price),
+                    LBROUTE_ERR_LIMIT);
+        key[1] = 'l'; /* another, for a moment beside the old one */
+        CHECK_I(lbroute_target_update(router, target, &options, 0), LBROUTE_OK);
     }
 }
 
@@ -725,6 +776,7 @@ static void check_estimate(const struct bounds *bounds, int apart,
     lbroute_router_options_init(&options, sizeof options);
     options.max_pools = bounds->pools;
     options.max_targets = bounds->targets;
+    options.max_prices = bounds->targets;
     options.max_tickets = bounds->tickets;
     options.max_sessions = bounds->sessions;
     CHECK_I(lbroute_router_estimate(&options, &estimate), LBROUTE_OK);

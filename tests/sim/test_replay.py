@@ -87,7 +87,7 @@ class Replay(ReplayCase):
                        "cache-tokens", "load", "strategy", "seed", "scrape",
                        "slo-ttft", "slo-tpot", "json", "html", "skip-bad",
                        "param", "limit", "list", "think", "documents",
-                       "document-tokens"):
+                       "document-tokens", "prices"):
             self.assertRegex(done.stdout, rf"\n  --{option}[ \n]")
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
 
@@ -145,6 +145,7 @@ class Replay(ReplayCase):
         self.assert_usage_error(["--targets", "8b-a100:x"], "limit")
         self.assert_usage_error(["--targets", "8b-a100@-1"], "weight")
         self.assert_usage_error(["--targets", "8b-a100,"], "empty")
+        self.assert_usage_error(["--targets", "8b-a100="], "price key")
         self.assert_usage_error(["--seed", "0"], "seed")
         self.assert_usage_error(["--seed", "1,,2"], "seed")
         self.assert_usage_error(["--load", "nan"], "load", "nan")

@@ -202,6 +202,8 @@ static void read_options(struct fleet *fleet, size_t index,
     options->model = info->model;
     options->model_len = strlen(info->model);
     options->user = info->user;
+    options->price_key = info->price_key;
+    options->price_key_len = strlen(info->price_key);
 }
 
 static void update(struct fleet *fleet, size_t index,

@@ -76,6 +76,7 @@ static void add_totals(struct text *text, lbroute_router *router,
     add_number(text, "sessions", stats.sessions);
     add_number(text, "pools", stats.pools);
     add_number(text, "targets", stats.targets);
+    add_number(text, "prices", stats.prices);
     add_number(text, "next_deadline", lbroute_next_deadline(router));
 }
 
@@ -154,6 +155,7 @@ static void add_settings(struct text *text, lbroute_router *router,
     add_number(text, "user", (uint64_t)(uintptr_t)info.user);
     add_word(text, "tier", info.tier);
     add_word(text, "model", info.model);
+    add_word(text, "price_key", info.price_key);
 }
 
 static void add_figures(struct text *text, lbroute_router *router,

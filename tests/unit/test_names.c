@@ -78,7 +78,8 @@ static void strategies(void **state)
         "weighted",       "round_robin",       "random",
         "power_of_two",   "least_connections", "consistent_hash",
         "sticky_session", "cache_aware",       "kv_aware",
-        "lmcache_aware",  "lora_aware",        "pipeline"};
+        "lmcache_aware",  "lora_aware",        "cheapest",
+        "adaptive",       "pipeline"};
     size_t count = sizeof names / sizeof names[0];
     (void)state;
 

@@ -174,6 +174,60 @@ static void small_numbers_become_doubles_exactly(void **state)
     }
 }
 
+/* By the school's method on 16-bit digits. */
+static struct lbr_wide long_product(uint64_t a, uint64_t b)
+{
+    uint32_t digits[9] = {0};
+
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) {
+            uint64_t part = (a >> 16 * i & 0xffff) * (b >> 16 * j & 0xffff);
+            for (int k = i + j; part && k < 9; k++, part >>= 16) {
+                part += digits[k];
+                digits[k] = part & 0xffff;
+            }
+        }
+    return wide((uint64_t)digits[7] << 48 | (uint64_t)digits[6] << 32 |
+                    (uint64_t)digits[5] << 16 | digits[4],
+                (uint64_t)digits[3] << 48 | (uint64_t)digits[2] << 32 |
+                    (uint64_t)digits[1] << 16 | digits[0]);
+}
+
+static void products_are_whole(void **state)
+{
+    struct test_rng rng = {1};
+    (void)state;
+
+    for (size_t i = 0; i < EDGES; i++)
+        for (size_t j = 0; j < EDGES; j++)
+            assert_true(lbr_wide_equal(lbr_wide_product(edges[i], edges[j]),
+                                       long_product(edges[i], edges[j])));
+    for (int i = 0; i < 10000; i++) {
+        uint64_t a = test_rng_next(&rng) >> i % 64;
+        uint64_t b = test_rng_next(&rng) >> i / 64 % 64;
+        assert_true(lbr_wide_equal(lbr_wide_product(a, b), long_product(a, b)));
+    }
+}
+
+/* value = quotient * divisor + rest, with 0 <= rest < divisor. */
+static void quotients_leave_a_small_rest(void **state)
+{
+    static const uint32_t divisors[] = {1, 2, 3, 100, 0x80000000, UINT32_MAX};
+    (void)state;
+
+    for (size_t i = 0; i < EDGES * EDGES; i++)
+        for (size_t j = 0; j < 6; j++) {
+            struct lbr_wide value = edge(i), quotient, back, rest;
+            value.high &= INT64_MAX;
+            quotient = lbr_wide_divide(value, divisors[j]);
+            back = lbr_wide_product(quotient.low, divisors[j]);
+            back.high += quotient.high * divisors[j];
+            rest = lbr_wide_sub(value, back);
+            assert_int_equal(rest.high, 0);
+            assert_true(rest.low < divisors[j]);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +240,8 @@ int main(void)
         cmocka_unit_test(doubles_against_the_compiler),
 #endif
         cmocka_unit_test(small_numbers_become_doubles_exactly),
+        cmocka_unit_test(products_are_whole),
+        cmocka_unit_test(quotients_leave_a_small_rest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,21 @@ static bool cut_count(const struct parser *parser, struct item *item,
     return true;
 }
 
+/* Cuts "…=KEY" off. A key may hold any of the other marks. */
+static bool cut_price_key(const struct parser *parser, struct item *item,
+                          char *rest)
+{
+    char *equals = strchr(rest, '=');
+
+    if (equals == NULL)
+        return true;
+    *equals = '\0';
+    if (equals[1] == '\0')
+        return fail(parser, "there is no price key after \"=\" of", rest);
+    strcpy(item->target.price_key, equals + 1);
+    return true;
+}
+
 /* Cuts "…:LIMIT" off. */
 static bool cut_limit(const struct parser *parser, struct item *item,
                       char *rest)
@@ -100,13 +115,16 @@ static bool parse_item(const struct parser *parser, struct item *item)
     if (!cut_count(parser, item, &rest))
         return false;
     if (rest != NULL) {
-        if (!cut_limit(parser, item, rest) || !cut_weight(parser, item, rest))
+        if (!cut_price_key(parser, item, rest) ||
+            !cut_limit(parser, item, rest) || !cut_weight(parser, item, rest))
             return false;
         target->spec = engine_spec_find(rest, strlen(rest));
         if (target->spec == NULL)
             return choices_unknown(parser->error, parser->error_size, "engine",
                                    rest, strlen(rest), engine_spec_name);
     }
+    if (target->price_key[0] == '\0')
+        strcpy(target->price_key, target->spec->name);
     target->cache_tokens = defaults->cache_tokens > 0
                                ? defaults->cache_tokens
                                : target->spec->cache_tokens;

@@ -3,12 +3,16 @@
  * The targets of a fleet, as written after --targets:
  *
  *     N                                          N times the default engine
- *     [COUNTx]ENGINE[@WEIGHT][:LIMIT][,…]        e.g. 3x8b-rtx4090@1:32,8b-a100
+ *     [COUNTx]ENGINE[@WEIGHT][:LIMIT][=KEY][,…]  e.g. 3x8b-rtx4090@1:32,8b-a100
+ *
+ * KEY is the key of the price; without it, the name of the engine is.
  */
 #ifndef LBROUTE_REPLAY_FLEET_SPEC_H
 #define LBROUTE_REPLAY_FLEET_SPEC_H
 
 #include "engine_spec.h"
+
+#include <lbroute/lbroute.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +27,8 @@ struct fleet_target {
     uint64_t cache_tokens;
     double weight;
     uint32_t limit; /**< Most requests in flight; 0: none. */
+    char price_key[LBROUTE_NAME_MAX + 1];
+    const lbroute_price *price; /**< Set by the caller; NULL: unknown. */
 };
 
 struct fleet_spec {

@@ -93,6 +93,12 @@ static void create_target(struct host *host, const struct fleet_target *from,
     target.weight = from->weight;
     target.max_concurrency = from->limit;
     target.user = &host->numbers[number];
+    target.price_key = from->price_key;
+    target.price_key_len = strlen(from->price_key);
+    if (from->price != NULL)
+        require(lbroute_set_price(host->router, target.price_key,
+                                  target.price_key_len, from->price),
+                from->price_key);
     require(
         lbroute_target_add(host->router, &target, 0, &host->targets[number]),
         from->name);

@@ -159,6 +159,7 @@ static void run_strategy(struct session *session,
         .slo_ttft_ms = options->slo_ttft_ms,
         .slo_tpot_ms = options->slo_tpot_ms,
         .skipped = skipped,
+        .priced = options->prices_path != NULL,
         .option_count = options->in_force_count,
         .options = options->in_force,
     };

@@ -3,6 +3,7 @@
 
 #include "grow.h"
 #include "kv_cache.h"
+#include "prices.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -158,6 +159,34 @@ static void name_target(const struct fleet_target *from,
     target->cache_tokens = (uint64_t)log->blocks * block_tokens;
     target->preemptions = log->preemptions;
     target->work_tokens = log->work_tokens;
+    target->price_key = from->price_key;
+}
+
+/* What the served requests cost: by the cache as it was, not as the router
+ * expected it. */
+static void measure_costs(const struct workload *workload,
+                          const struct fleet_spec *fleet,
+                          const struct fleet_log *log,
+                          struct replay_target_result *targets,
+                          struct replay_result *result)
+{
+    result->cost_usd = 0.0;
+    result->unpriced = 0;
+    for (size_t i = 0; i < log->request_count; i++) {
+        const struct work_request *request = &workload->requests[i];
+        const struct fleet_outcome *outcome = &log->outcomes[i];
+        double cost;
+
+        if (!was_served(outcome))
+            continue;
+        cost = price_cost_usd(fleet->targets[outcome->target].price,
+                              request->input_tokens, outcome->hit_tokens,
+                              request->output_tokens);
+        targets[outcome->target].cost_usd += cost;
+        result->cost_usd += cost;
+        if (isnan(cost))
+            result->unpriced++;
+    }
 }
 
 static void measure_targets(const struct workload *workload,
@@ -194,6 +223,7 @@ static void measure_targets(const struct workload *workload,
         all_hits += hits[i];
         all_inputs += inputs[i];
     }
+    measure_costs(workload, fleet, log, targets, result);
     result->hit_share = share(all_hits, all_inputs);
     result->target_count = fleet->count;
     result->targets = targets;

@@ -144,6 +144,40 @@ static bool build_fleet(struct options *options)
            complain("targets", error.text);
 }
 
+/* Of targets that share a key, the first stands for all. */
+static bool is_first_of_key(const struct fleet_spec *fleet, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(fleet->targets[i].price_key,
+                   fleet->targets[index].price_key) == 0)
+            return false;
+    return true;
+}
+
+/* Gives each target its price; says so where there is none. */
+static bool read_prices(struct options *options)
+{
+    struct fleet_spec *fleet = &options->fleet;
+    struct option_error error;
+
+    if (options->prices_path == NULL)
+        return true;
+    if (!price_list_read(options->prices_path, &options->prices, error.text,
+                         sizeof error.text))
+        return complain("prices", error.text);
+    for (size_t i = 0; i < fleet->count; i++) {
+        struct fleet_target *target = &fleet->targets[i];
+
+        target->price = price_list_find(&options->prices, target->price_key);
+        if (target->price == NULL && is_first_of_key(fleet, i))
+            fprintf(stderr,
+                    "lbroute-replay: %s has no price of \"%s\": what is served "
+                    "there has an unknown cost\n",
+                    options->prices_path, target->price_key);
+    }
+    return true;
+}
+
 static void note_in_force(struct options *options)
 {
     for (size_t i = 0; i < option_row_count; i++) {
@@ -170,7 +204,8 @@ bool options_parse(int argc, char **argv, struct options *options)
         return false;
     if (options->command != COMMAND_RUN)
         return true;
-    if (!check_traffic(options) || !build_fleet(options))
+    if (!check_traffic(options) || !build_fleet(options) ||
+        !read_prices(options))
         return false;
     if (options->strategy_count == 0 &&
         !read_row(options, find_row("strategy"), "all"))
@@ -200,4 +235,5 @@ void options_release(struct options *options)
     free(options->parameters);
     free(options->seeds);
     fleet_spec_release(&options->fleet);
+    price_list_release(&options->prices);
 }

@@ -8,6 +8,7 @@
 #include "fleet_spec.h"
 #include "generate.h"
 #include "host.h"
+#include "prices.h"
 #include "report.h"
 #include "trace.h"
 
@@ -43,6 +44,8 @@ struct options {
     size_t seed_count;
     size_t seed_capacity;
     double scrape_s;
+    const char *prices_path; /**< NULL: none. */
+    struct price_list prices;
     bool no_sessions; /**< The router is not told of conversations. */
 
     double slo_ttft_ms;

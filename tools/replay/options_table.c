@@ -207,6 +207,25 @@ static bool show_scrape(const struct options *options, char *value, size_t size)
     return true;
 }
 
+static bool read_prices(struct options *options, const char *value,
+                        struct option_error *error)
+{
+    options->prices_path = value;
+    return value[0] != '\0' || option_fail(error, "the file name is empty");
+}
+
+/* Without its folder: the same run gives the same report anywhere. */
+static bool show_prices(const struct options *options, char *value, size_t size)
+{
+    const char *path = options->prices_path;
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+
+    if (path == NULL)
+        return false;
+    snprintf(value, size, "%s", slash != NULL ? slash + 1 : path);
+    return true;
+}
+
 static bool read_list(struct options *options, const char *value,
                       struct option_error *error)
 {
@@ -421,6 +440,16 @@ const struct option_row option_rows[] = {
      .scope = OPTION_ALWAYS,
      .read = read_scrape,
      .show = show_scrape},
+    {.name = "prices",
+     .argument = "FILE",
+     .text = "Tell the router prices, and report what was served in\n"
+             "dollars. A table of tools/prices/price_table.py; the\n"
+             "key of a target is its engine, or what stands after\n"
+             "\"=\" in --targets.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_ALWAYS,
+     .read = read_prices,
+     .show = show_prices},
     {.name = "no-sessions",
      .text = "Do not tell the router which requests are one\n"
              "conversation, as when clients send no such id.",

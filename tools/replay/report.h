@@ -49,6 +49,8 @@ struct replay_target_result {
     uint64_t work_tokens;   /**< Input tokens it had to compute, those of a
                              * preempted request again. */
     uint64_t output_tokens; /**< Of the answers it gave. */
+    const char *price_key;  /**< Key of its price. */
+    double cost_usd;        /**< What it served, in dollars; NaN: unknown. */
     /** Requests dispatched to it in each bucket of `bucket_s` seconds. */
     uint32_t dispatched[REPLAY_BUCKETS];
 };
@@ -85,6 +87,9 @@ struct replay_result {
     double busiest_over_mean;
     /** The same of work_tokens + output_tokens. */
     double busiest_work_over_mean;
+    bool priced;       /**< Prices were given. */
+    double cost_usd;   /**< What was served, in dollars; NaN: unknown of any. */
+    uint64_t unpriced; /**< Requests served at an unknown price. */
     double duration_s; /**< Virtual time to the last token. */
     double bucket_s;   /**< duration_s / REPLAY_BUCKETS. */
 

@@ -6,42 +6,59 @@
 
 const struct report_column report_columns[] = {
     {"first token", "mean", "Mean time from arrival to the first token.",
-     REPORT_BETTER_LOWER, false, report_ttft_mean, report_text_ms},
+     REPORT_BETTER_LOWER, REPORT_ANYWHERE, report_ttft_mean, report_text_ms},
     {"first token", "p50", "Half of the requests had it by then.",
-     REPORT_BETTER_LOWER, false, report_ttft_p50, report_text_ms},
+     REPORT_BETTER_LOWER, REPORT_ANYWHERE, report_ttft_p50, report_text_ms},
     {"first token", "p90", "Nine of ten requests had it by then.",
-     REPORT_BETTER_LOWER, false, report_ttft_p90, report_text_ms},
+     REPORT_BETTER_LOWER, REPORT_ANYWHERE, report_ttft_p90, report_text_ms},
     {"first token", "p99", "99 of 100 requests had it by then.",
-     REPORT_BETTER_LOWER, false, report_ttft_p99, report_text_ms},
+     REPORT_BETTER_LOWER, REPORT_ANYWHERE, report_ttft_p99, report_text_ms},
     {"per token", "mean", "Mean time per output token after the first.",
-     REPORT_BETTER_LOWER, false, report_tpot_mean, report_text_ms},
+     REPORT_BETTER_LOWER, REPORT_ANYWHERE, report_tpot_mean, report_text_ms},
     {"per token", "p99", "99 of 100 requests were at least this fast.",
-     REPORT_BETTER_LOWER, true, report_tpot_p99, report_text_ms},
+     REPORT_BETTER_LOWER, REPORT_ON_PAGE, report_tpot_p99, report_text_ms},
     {"answer", "p50", "Half of the requests were answered in full by then.",
-     REPORT_BETTER_LOWER, true, report_total_p50, report_text_ms},
+     REPORT_BETTER_LOWER, REPORT_ON_PAGE, report_total_p50, report_text_ms},
     {"cache", "hits", "Input tokens found in a target's cache.",
-     REPORT_BETTER_HIGHER, false, report_hits, report_text_share},
+     REPORT_BETTER_HIGHER, REPORT_ANYWHERE, report_hits, report_text_share},
     {"cache", "pool",
      "The same of one perfect cache of all targets' size: the mark to reach.",
-     REPORT_BETTER_NONE, true, report_pooled_hits, report_text_share},
+     REPORT_BETTER_NONE, REPORT_ON_PAGE, report_pooled_hits, report_text_share},
     {"cache", "of pool", "Hits out of those of the perfect cache.",
-     REPORT_BETTER_HIGHER, false, report_hits_of_pool, report_text_share},
+     REPORT_BETTER_HIGHER, REPORT_ANYWHERE, report_hits_of_pool,
+     report_text_share},
     {"inside", "SLO", "Goodput: requests inside both latency goals.",
-     REPORT_BETTER_HIGHER, false, report_goodput, report_text_share},
+     REPORT_BETTER_HIGHER, REPORT_ANYWHERE, report_goodput, report_text_share},
     {"busiest / mean", "input",
      "Computed input tokens of the busiest target over the mean; 1 is even.",
-     REPORT_BETTER_LOWER, false, report_busiest, report_text_ratio},
+     REPORT_BETTER_LOWER, REPORT_ANYWHERE, report_busiest, report_text_ratio},
     {"busiest / mean", "work",
      "The same of computed input and output tokens together.",
-     REPORT_BETTER_LOWER, false, report_busiest_work, report_text_ratio},
+     REPORT_BETTER_LOWER, REPORT_ANYWHERE, report_busiest_work,
+     report_text_ratio},
+    {"", "cost", "What the served requests cost at the given prices.",
+     REPORT_BETTER_LOWER, REPORT_IF_PRICED, report_cost, report_text_usd},
     {"", "waited", "Requests held back because every target was full.",
-     REPORT_BETTER_NONE, true, report_waited, report_text_count},
+     REPORT_BETTER_NONE, REPORT_ON_PAGE, report_waited, report_text_count},
     {"", "rejected", "Requests that no target may take.", REPORT_BETTER_LOWER,
-     false, report_rejected, report_text_count},
+     REPORT_ANYWHERE, report_rejected, report_text_count},
 };
 
 const size_t report_column_count =
     sizeof report_columns / sizeof report_columns[0];
+
+bool report_column_shown(const struct report_column *column,
+                         const struct replay_result *results, bool page)
+{
+    switch (column->place) {
+    case REPORT_ON_PAGE:
+        return page;
+    case REPORT_IF_PRICED:
+        return results[0].priced;
+    default:
+        return true;
+    }
+}
 
 static bool is_better(const struct report_column *column, double value,
                       double best)

@@ -15,18 +15,28 @@ enum report_better {
     REPORT_BETTER_HIGHER
 };
 
+enum report_place {
+    REPORT_ANYWHERE,
+    REPORT_ON_PAGE,  /* too much for a terminal */
+    REPORT_IF_PRICED /* where prices were given */
+};
+
 struct report_column {
     const char *group; /* heading over several columns, or "" */
     const char *title;
     const char *meaning; /* one sentence, for the page */
     enum report_better better;
-    bool page_only; /* too much for a terminal */
+    enum report_place place;
     report_getter *value;
     report_printer *print;
 };
 
 extern const struct report_column report_columns[];
 extern const size_t report_column_count;
+
+/* Whether a column is shown for these runs, of which there is at least one. */
+bool report_column_shown(const struct report_column *column,
+                         const struct replay_result *results, bool page);
 
 /* Text of the best value of a column; "" where no run is better than another
  * as far as the text shows. All runs with that text are the best. */

@@ -68,6 +68,17 @@ static const struct report_bars bar_charts[] = {
      "even"},
 };
 
+static const struct report_bars cost_chart = {
+    {"cost", "Cost",
+     "What the served requests cost at the given prices, input found in a "
+     "cache at the price of that; less is better.",
+     "dollars"},
+    report_cost,
+    report_text_usd,
+    false,
+    NULL,
+    NULL};
+
 void report_escape(FILE *out, const char *text)
 {
     for (; *text != '\0'; text++)
@@ -212,6 +223,9 @@ static void write_charts(FILE *out, const struct report_groups *groups)
         report_chart_dots(out, groups, &dot_charts[i]);
     for (size_t i = 0; i < sizeof bar_charts / sizeof bar_charts[0]; i++)
         report_chart_bars(out, groups, &bar_charts[i]);
+    if (groups->list[0].runs[0]->priced &&
+        report_spread_all(groups, report_cost).high > 0)
+        report_chart_bars(out, groups, &cost_chart);
     fputs("</div>\n", out);
 }
 

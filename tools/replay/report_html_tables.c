@@ -20,26 +20,38 @@ static void end_table(FILE *out)
     fputs("</tbody>\n</table>\n</div>\n", out);
 }
 
-static void write_groups(FILE *out, bool seeds)
+/* Columns of the group of column |first| that are shown; |*next| is the first
+ * of the group behind it. */
+static size_t group_size(const struct replay_result *results, size_t first,
+                         size_t *next)
+{
+    size_t shown = 0;
+
+    *next = first;
+    while (*next < report_column_count &&
+           strcmp(report_columns[*next].group, report_columns[first].group) ==
+               0)
+        shown += report_column_shown(&report_columns[(*next)++], results, true);
+    return shown;
+}
+
+static void write_groups(FILE *out, bool seeds,
+                         const struct replay_result *results)
 {
     fprintf(out, "<tr><th rowspan=\"2\" scope=\"col\">strategy</th>%s",
             seeds ? "<th rowspan=\"2\" scope=\"col\">seed</th>" : "");
-    for (size_t i = 0, length; i < report_column_count; i += length) {
-        const char *group = report_columns[i].group;
-
-        for (length = 1; i + length < report_column_count; length++)
-            if (strcmp(report_columns[i + length].group, group) != 0)
-                break;
-        fprintf(out, "<th colspan=\"%zu\" scope=\"colgroup\">%s</th>", length,
-                group);
-    }
+    for (size_t i = 0, next; i < report_column_count; i = next)
+        fprintf(out, "<th colspan=\"%zu\" scope=\"colgroup\">%s</th>",
+                group_size(results, i, &next), report_columns[i].group);
     fputs("</tr>\n", out);
 }
 
-static void write_titles(FILE *out)
+static void write_titles(FILE *out, const struct replay_result *results)
 {
     fputs("<tr>", out);
     for (size_t i = 0; i < report_column_count; i++) {
+        if (!report_column_shown(&report_columns[i], results, true))
+            continue;
         fputs("<th scope=\"col\" title=\"", out);
         report_escape(out, report_columns[i].meaning);
         fprintf(out, "\">%s</th>", report_columns[i].title);
@@ -59,6 +71,8 @@ static void write_run(FILE *out, const struct replay_result *run, bool seeds,
     if (seeds)
         fprintf(out, "<td>%" PRIu64 "</td>", run->seed);
     for (size_t i = 0; i < report_column_count; i++) {
+        if (!report_column_shown(&report_columns[i], results, true))
+            continue;
         report_column_best(&report_columns[i], results, count, best);
         report_columns[i].print(text, report_columns[i].value(run));
         fprintf(out, "<td%s>%s</td>",
@@ -74,8 +88,8 @@ void report_page_results(FILE *out, const struct report_groups *groups,
 
     fputs("<h2>Results</h2>\n", out);
     begin_table(out, "Results");
-    write_groups(out, seeds);
-    write_titles(out);
+    write_groups(out, seeds, results);
+    write_titles(out, results);
     fputs("</thead>\n<tbody>\n", out);
     for (size_t i = 0; i < groups->count; i++)
         for (size_t k = 0; k < groups->list[i].run_count; k++)

@@ -13,9 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of a unit that are kept: three digits behind the point, or six. */
+/* Steps of a unit that are kept: three digits behind the point, six, or, of
+ * money, twelve. */
 static const double MILLI = 1e3;
 static const double MICRO = 1e6;
+static const double PICO = 1e12;
 
 /* An object that remembers whether anything was missing. */
 struct object {
@@ -110,7 +112,8 @@ static json_t *dispatched(const struct replay_target_result *target)
     return array;
 }
 
-static json_t *target_object(const struct replay_target_result *target)
+static json_t *target_object(const struct replay_target_result *target,
+                             bool priced)
 {
     struct object object = begin();
 
@@ -126,6 +129,10 @@ static json_t *target_object(const struct replay_target_result *target)
     put(&object, "work_tokens", count_of(target->work_tokens));
     put(&object, "output_tokens", count_of(target->output_tokens));
     put(&object, "dispatched", dispatched(target));
+    if (priced) {
+        put(&object, "price_key", text(target->price_key));
+        put(&object, "cost_usd", number(target->cost_usd, PICO));
+    }
     return end(&object);
 }
 
@@ -134,8 +141,8 @@ static json_t *target_array(const struct replay_result *result)
     json_t *array = json_array();
 
     for (size_t i = 0; i < result->target_count; i++)
-        if (json_array_append_new(array, target_object(&result->targets[i])) !=
-            0) {
+        if (json_array_append_new(array, target_object(&result->targets[i],
+                                                       result->priced)) != 0) {
             json_decref(array);
             return NULL;
         }
@@ -168,6 +175,10 @@ static void put_measures(struct object *object,
         number(result->busiest_work_over_mean, MICRO));
     put(object, "rejected", count_of(result->rejected));
     put(object, "waited", count_of(result->waited));
+    if (result->priced) {
+        put(object, "cost_usd", number(result->cost_usd, PICO));
+        put(object, "unpriced", count_of(result->unpriced));
+    }
     put(object, "skipped", count_of(result->skipped));
     put(object, "duration_s", number(result->duration_s, MICRO));
     put(object, "bucket_s", number(result->bucket_s, MICRO));

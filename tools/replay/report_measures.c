@@ -106,3 +106,8 @@ double report_rejected(const struct replay_result *result)
 {
     return (double)result->rejected;
 }
+
+double report_cost(const struct replay_result *result)
+{
+    return result->cost_usd;
+}

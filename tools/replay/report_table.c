@@ -136,7 +136,8 @@ static void lay_out(struct table *table, FILE *out,
         widen(&table->name_width, results[i].strategy);
     add_seeds(table);
     for (size_t i = 0; i < report_column_count; i++)
-        if (!report_columns[i].page_only && table->column_count < MAX_COLUMNS)
+        if (report_column_shown(&report_columns[i], results, false) &&
+            table->column_count < MAX_COLUMNS)
             add_column(table, &report_columns[i]);
     fit_groups(table);
 }

@@ -66,6 +66,22 @@ void report_text_ratio(char text[REPORT_TEXT_MAX], double ratio)
         three_digits(text, ratio);
 }
 
+void report_text_usd(char text[REPORT_TEXT_MAX], double dollars)
+{
+    double cents = round(fmin(dollars, 1e15) * 100);
+    char whole[REPORT_TEXT_MAX];
+
+    if (is_missing(text, dollars))
+        return;
+    if (dollars == 0 || cents >= 100) {
+        report_text_count(whole, floor(cents / 100));
+        snprintf(text, REPORT_TEXT_MAX, "$%.30s.%02d", whole,
+                 (int)fmod(cents, 100));
+    } else {
+        snprintf(text, REPORT_TEXT_MAX, "$%.3g", dollars);
+    }
+}
+
 void report_text_span(char text[REPORT_TEXT_MAX], double seconds)
 {
     if (is_missing(text, seconds))

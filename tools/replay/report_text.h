@@ -24,6 +24,10 @@ void report_text_ratio(char text[REPORT_TEXT_MAX], double ratio);
 /* A whole number: "12,031". */
 void report_text_count(char text[REPORT_TEXT_MAX], double count);
 
+/* Money, to the cent from a dollar on, else three digits: "$1,234.50",
+ * "$0.0123". */
+void report_text_usd(char text[REPORT_TEXT_MAX], double dollars);
+
 /* A long duration, rounded: "45 s", "59 min", "2.5 h". */
 void report_text_span(char text[REPORT_TEXT_MAX], double seconds);
 
