@@ -68,6 +68,7 @@ static void bad_null_to_init(void **state)
     lbroute_stats_init(NULL, sizeof(lbroute_stats));
     lbroute_target_stats_init(NULL, sizeof(lbroute_target_stats));
     lbroute_share_init(NULL, sizeof(lbroute_share));
+    lbroute_client_share_init(NULL, sizeof(lbroute_client_share));
     lbroute_router_destroy(NULL);
 }
 

@@ -31,6 +31,7 @@ INIT(candidate)
 INIT(event)
 INIT(stats)
 INIT(target_stats)
+INIT(client_share)
 INIT(share)
 
 static const struct {
@@ -49,6 +50,7 @@ static const struct {
     {init_event, sizeof(lbroute_event)},
     {init_stats, sizeof(lbroute_stats)},
     {init_target_stats, sizeof(lbroute_target_stats)},
+    {init_client_share, sizeof(lbroute_client_share)},
     {init_share, sizeof(lbroute_share)},
 };
 
