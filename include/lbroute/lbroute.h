@@ -266,8 +266,12 @@ void lbroute_router_options_init(lbroute_router_options *options, size_t size);
 /**
  * Upper bound of the memory that a router may ever take from its allocator:
  * every table at its bound, every name at its longest, 100 ring points a
- * target. The prompts that `cache_aware` pools remember come on top: about
- * `cache_aware.budget` for each of their targets.
+ * target. The prompts that pools remember come on top:
+ * about `cache_aware.budget` for each target, or under `kv_aware` for each
+ * block of `kv_aware.capacity` at most 430 bytes where every prompt is a block
+ * of its own, about 10 where prompts are long, and 110 more for each further
+ * client that uses it; and a buffer of up to 512 KiB for each thread that picks
+ * with long prompts.
  *
  * @param options checked as by lbroute_router_create(); `seed` may be 0.
  * @param bytes receives the bound.
