@@ -1023,7 +1023,9 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  * its head is remembered. Logarithmic in the pool's targets for the load and
  * weight rules; linear when a filter depends on the request (exclusions,
  * models, token limits) or on rejection. `cache_aware` is linear in the prompt
- * and, where no target knows enough of it, in the pool's targets.
+ * and, where no target knows enough of it, in the pool's targets; `lora_aware`
+ * with an adapter is linear in the targets, `lmcache_aware` in the targets and
+ * the lookup.
  */
 int lbroute_pick(lbroute_router *router, const lbroute_request *request,
                  uint64_t now, lbroute_decision *decision);
