@@ -1182,9 +1182,10 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  * load and weight rules; linear when a filter depends on the request
  * (exclusions, models, token limits) or on rejection. `cache_aware` is linear
  * in the prompt and, where no target knows enough of it, in the pool's targets;
- * `pipeline` and `adaptive` in both, `cheapest` in the targets. Scorers of the
- * host run in the calling thread, without the router's lock; see
- * lbroute_scorer_register().
+ * `pipeline` and `adaptive` in both, `cheapest` in the targets, `lora_aware`
+ * with an adapter in the targets, `lmcache_aware` in the targets and the
+ * lookup. Scorers of the host run in the calling thread, without the router's
+ * lock; see lbroute_scorer_register().
  */
 int lbroute_pick(lbroute_router *router, const lbroute_request *request,
                  uint64_t now, lbroute_decision *decision);

@@ -3,7 +3,7 @@
 
 #include "ingest/figures.h"
 #include "ingest/label.h"
-#include "ingest/letters.h"
+#include "ingest/line.h"
 #include "ingest/number.h"
 
 #include <math.h>
@@ -114,13 +114,13 @@ static int use_sample(struct lbr_metrics_page *page,
 }
 
 static void note_broken(struct lbr_metrics_page *page, int reason,
-                        size_t offset, int64_t line)
+                        const struct lbr_line *line, int64_t number)
 {
     page->diag.reasons[reason]++;
     if (page->diag.broken++)
         return;
-    page->diag.offset = (int64_t)offset;
-    page->diag.line = line;
+    page->diag.offset = (int64_t)line->offset;
+    page->diag.line = number;
 }
 
 /* Returns the reason why the line is broken, or 0. */
@@ -141,16 +141,6 @@ static int read_line(struct lbr_metrics_page *page, const char *at,
     return 0;
 }
 
-/* "# EOF" and nothing else. */
-static int ends_page(const char *at, const char *end)
-{
-    static const char mark[] = "# EOF";
-    size_t length = sizeof mark - 1;
-
-    return (size_t)(end - at) >= length && memcmp(at, mark, length) == 0 &&
-           lbr_skip_blanks(at + length, end) == end;
-}
-
 static void init(struct lbr_metrics_page *page)
 {
     lbr_series_init(&page->series);
@@ -164,27 +154,15 @@ static void init(struct lbr_metrics_page *page)
 void lbr_metrics_page_read(struct lbr_metrics_page *page, const char *text,
                            size_t length)
 {
-    const char *page_end = text + length;
-    const char *next = text;
-    int64_t line;
+    struct lbr_lines lines;
+    struct lbr_line line;
 
     init(page);
-    for (line = 1; next < page_end; line++) {
-        const char *begin = next;
-        const char *end = memchr(next, '\n', (size_t)(page_end - next));
-        const char *at;
-        int reason;
+    lbr_lines_init(&lines, text, length);
+    while (lbr_line_next(&lines, &line)) {
+        int reason = read_line(page, line.at, line.end);
 
-        if (!end)
-            end = page_end;
-        next = end < page_end ? end + 1 : end;
-        at = lbr_skip_blanks(begin, end);
-        if (at < end && *at == '#' && ends_page(at, end))
-            return;
-        if (at == end || *at == '#')
-            continue;
-        reason = read_line(page, at, end);
         if (reason)
-            note_broken(page, reason, (size_t)(begin - text), line);
+            note_broken(page, reason, &line, lines.number);
     }
 }

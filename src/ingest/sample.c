@@ -66,26 +66,34 @@ static int read_rest(const char *at, const char *end)
     return LBROUTE_DIAG_TIMESTAMP;
 }
 
-int lbr_sample_read(const char *at, const char *end, struct lbr_sample *sample)
+/* Reads name and labels. Returns where the value begins, or NULL and why not.
+ */
+static const char *read_series(const char *at, const char *end,
+                               struct lbr_sample *sample, int *reason)
 {
     const char *behind_name = read_name(at, end, sample);
-    int separated;
 
+    *reason = LBROUTE_DIAG_NAME;
     sample->labels = sample->labels_end = NULL;
     at = lbr_skip_blanks(behind_name, end);
-    separated = at > behind_name;
-    if (!sample->name.length && (at == end || *at != '{'))
-        return LBROUTE_DIAG_NAME;
-    if (at < end && *at == '{') {
-        at = read_labels(at, end, sample);
-        if (!at)
-            return LBROUTE_DIAG_LABELS;
-        at = lbr_skip_blanks(at, end);
-    } else if (!separated && at < end) {
-        return LBROUTE_DIAG_NAME;
+    if (at == end || *at != '{')
+        return sample->name.length && (at > behind_name || at == end) ? at
+                                                                      : NULL;
+    at = read_labels(at, end, sample);
+    if (!at) {
+        *reason = LBROUTE_DIAG_LABELS;
+        return NULL;
     }
-    if (!sample->name.length)
-        return LBROUTE_DIAG_NAME;
+    return sample->name.length ? lbr_skip_blanks(at, end) : NULL;
+}
+
+int lbr_sample_read(const char *at, const char *end, struct lbr_sample *sample)
+{
+    int reason;
+
+    at = read_series(at, end, sample, &reason);
+    if (!at)
+        return reason;
     at = lbr_number_read(at, end, &sample->value);
     return at ? read_rest(at, end) : LBROUTE_DIAG_VALUE;
 }

@@ -43,10 +43,8 @@ struct lbr_target {
     int in_service;           /* at the latest renewal: neither draining nor
                                * benched */
     uint64_t excluded_by;     /* scratch: number of the pick that excludes */
-    uint64_t looked_up_by;  /* scratch: number of the pick that looked up … */
-    uint64_t lookup_tokens; /* … so many tokens */
-    double weight_now;      /* with slow start */
-    double extra;           /* load beyond in_flight */
+    double weight_now;        /* with slow start */
+    double extra;             /* load beyond in_flight */
     struct lbr_member by_pool;
     struct lbr_member by_model;
     struct lbr_shared_owner prefixes; /* in the trie of its pool's group */
@@ -71,6 +69,8 @@ struct lbr_target {
     struct lbr_adapters adapters;
     struct lbr_cache_report cache;
     struct lbr_ewma latency;  /* of successes, ns */
+    uint64_t looked_up_by;  /* scratch: number of the pick that looked up … */
+    uint64_t lookup_tokens; /* … so many tokens */
     struct lbr_link sessions; /* pins to this target */
     uint64_t settled[LBROUTE_EVENT_COUNT];
     uint64_t expired;

@@ -47,8 +47,8 @@ static void me_01_renamed_gauge(void **state)
     static const char *const usage[] = {
         "vllm:gpu_cache_usage_perc{model_name=\"m\"} 0.9\n",
         "vllm:kv_cache_usage_perc{model_name=\"m\"} 0.2\n",
-        "vllm:gpu_cache_usage_perc{model_name=\"m\"} 0.5\n"
-        "vllm:kv_cache_usage_perc{model_name=\"m\"} 0.5\n",
+        ("vllm:gpu_cache_usage_perc{model_name=\"m\"} 0.5\n"
+         "vllm:kv_cache_usage_perc{model_name=\"m\"} 0.5\n"),
         ""};
     const double wanted[] = {0.9, 0.2, 0.5, NONE};
     char page[512];

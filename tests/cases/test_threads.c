@@ -3,7 +3,10 @@
  * assertion, they count; the main thread checks the sums. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+
+#include <lbroute/ingest.h>
 
 #include "support/fleet.h"
 #include "support/test.h"
@@ -231,6 +234,20 @@ static void bn_kind_one_trial_for_all_threads(void **state)
     }
 }
 
+/* A page about a target, and how full its cache is. */
+static void report(lbroute_router *router, lbroute_target target, size_t number)
+{
+    char page[256];
+    int length = snprintf(page, sizeof page,
+                          "vllm:num_requests_running %zu\n"
+                          "vllm:lora_requests_info{max_lora=\"2\","
+                          "running_lora_adapters=\"a%zu,b\"} %zu\n",
+                          number % 9, number % 3, number);
+
+    lbroute_ingest_metrics(router, target, page, (size_t)length, 0, NULL);
+    lbroute_set_occupancy(router, target, (double)(number % 5) / 4, 1, 0);
+}
+
 /* Re-applies, drains, benches, scrapes, removes and adds until told to stop.
  * Names come from the fleet, so an index keeps its letter. */
 static void *disturb(void *user)
@@ -256,6 +273,7 @@ static void *disturb(void *user)
             lbroute_target_update(work->router, target, &options, 0);
             lbroute_set_gauge(work->router, target, LBROUTE_GAUGE_RUNNING,
                               (double)(i % 9), 0);
+            report(work->router, target, i);
             lbroute_target_drain(work->router, target, i % 11 == 0, 0);
             lbroute_target_bench(work->router, target, i % 2, 0);
             if (i % 5 == 0)
@@ -274,6 +292,9 @@ static void *disturb(void *user)
 static void *pick_through_storm(void *user)
 {
     static const char prompt[] = "a prompt of which all send the beginning";
+    static const char *const adapters[] = {"", "a1", "b"};
+    const uint64_t matched = 64;
+    lbroute_target latest = 0;
     struct work *work = user;
     lbroute_request request;
     lbroute_decision decision;
@@ -287,7 +308,13 @@ static void *pick_through_storm(void *user)
     pthread_barrier_wait(&work->start);
     for (size_t i = 0; i < work->rounds; i++) {
         request.prompt_len = i * 7 % sizeof prompt;
+        request.adapter = adapters[i % 3];
+        request.adapter_len = strlen(request.adapter);
+        request.lookup_targets = &latest;
+        request.lookup_tokens = &matched;
+        request.lookup_len = i % 2;
         int code = lbroute_pick(work->router, &request, 0, &decision);
+        latest = decision.target;
         if (code == LBROUTE_OK)
             count(work, settle(work, decision.ticket, 2 + (int)(i % 6)),
                   LBROUTE_OK);

@@ -1,21 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What any user of the library does first, in the common part of C99 and
- * C++11: picks a target and settles the ticket. Prints the library's version.
+ * C++11: reads what the target's engine reports, picks it and settles the
+ * ticket. Prints the library's version.
  */
+#include <lbroute/ingest.h>
 #include <lbroute/lbroute.h>
 #include <stdio.h>
 #include <string.h>
+
+static int scrape(lbroute_router *router, lbroute_target target)
+{
+    static const char page[] = "vllm:num_requests_running 3\n";
+    lbroute_diag diag;
+    lbroute_diag_init(&diag, sizeof diag);
+    return lbroute_ingest_metrics(router, target, page, sizeof page - 1, 0,
+                                  &diag);
+}
 
 static int add_target(lbroute_router *router, lbroute_pool pool)
 {
     lbroute_target_options options;
     lbroute_target target = 0;
+    int result = 0;
     lbroute_target_options_init(&options, sizeof options);
     options.name = "gpu";
     options.name_len = 3;
     options.pool = pool;
-    return lbroute_target_add(router, &options, 0, &target);
+    result = lbroute_target_add(router, &options, 0, &target);
+    return result == LBROUTE_OK ? scrape(router, target) : result;
 }
 
 static int add_pool(lbroute_router *router, lbroute_pool *pool)

@@ -60,8 +60,8 @@ def install(meson, source, folder, library):
 def check_installed_files(prefix, library):
     files = {path.relative_to(prefix).as_posix()
              for path in prefix.rglob("*") if not path.is_dir()}
-    expected = {"include/lbroute/lbroute.h", "include/lbroute/version.h",
-                "lib/pkgconfig/lbroute.pc"}
+    expected = {"include/lbroute/ingest.h", "include/lbroute/lbroute.h",
+                "include/lbroute/version.h", "lib/pkgconfig/lbroute.pc"}
     require(expected <= files, f"{sorted(expected)} in {sorted(files)}")
     ending = ".a" if library == "static" else ".so"
     rest = files - expected

@@ -699,6 +699,18 @@ static void long_name(char name[LBROUTE_NAME_MAX + 1], char first,
     name[digits] = first;
 }
 
+static void fill_adapters(lbroute_router *router, lbroute_target target)
+{
+    char name[16];
+    const char *pointer = name;
+    for (int i = 0; i < LBROUTE_ADAPTERS_MAX; i++) {
+        size_t length = (size_t)snprintf(name, sizeof name, "adapter %d", i);
+        CHECK_I(
+            lbroute_note_adapters(router, target, &pointer, &length, 1, -1, 0),
+            LBROUTE_OK);
+    }
+}
+
 /* Everything at its bound and at its longest; each target is alone in its tier
  * and model, or all share them. */
 static void fill_router(lbroute_router *router, const struct bounds *bounds,
@@ -738,6 +750,7 @@ static void fill_router(lbroute_router *router, const struct bounds *bounds,
                     LBROUTE_ERR_LIMIT);
         key[1] = 'l'; /* another, for a moment beside the old one */
         CHECK_I(lbroute_target_update(router, target, &options, 0), LBROUTE_OK);
+        fill_adapters(router, target);
     }
 }
 
