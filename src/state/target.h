@@ -68,7 +68,7 @@ struct lbr_target {
     struct lbr_signals signals;
     struct lbr_adapters adapters;
     struct lbr_cache_report cache;
-    struct lbr_ewma latency;  /* of successes, ns */
+    struct lbr_ewma latency; /* of successes, ns */
     uint64_t looked_up_by;  /* scratch: number of the pick that looked up … */
     uint64_t lookup_tokens; /* … so many tokens */
     struct lbr_link sessions; /* pins to this target */
