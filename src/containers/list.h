@@ -9,7 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct lbr_link {
+/* A head inside an object is reached through the object and through the links
+ * of its neighbours. gcc 12 is wrong to tell the two apart by their types: it
+ * drops the reload of a list's first object from a loop that moves objects to
+ * another list, if a second such loop follows. */
+#if defined(__GNUC__)
+#define LBR_MAY_ALIAS __attribute__((may_alias))
+#else
+#define LBR_MAY_ALIAS
+#endif
+
+struct LBR_MAY_ALIAS lbr_link {
     struct lbr_link *previous, *next;
 };
 
