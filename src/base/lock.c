@@ -16,18 +16,22 @@ const void *lbr_lock_thread(void)
 }
 
 #define FIRST_PAUSE 2048
-#define LAST_PAUSE 16384
+#define LONGEST_PAUSE 16384
+#define PAUSES 32
 
 void lbr_lock_wait(struct lbr_lock *lock)
 {
     volatile int turn;
-    int pause;
+    int pause = FIRST_PAUSE;
+    int tries;
 
-    for (pause = FIRST_PAUSE; pause <= LAST_PAUSE; pause *= 2) {
+    for (tries = 0; tries < PAUSES; tries++) {
         for (turn = 0; turn < pause; turn++)
             ;
         if (pthread_mutex_trylock(&lock->mutex) == 0)
             return;
+        if (pause < LONGEST_PAUSE)
+            pause *= 2;
     }
     (void)pthread_mutex_lock(&lock->mutex);
 }

@@ -2,9 +2,11 @@
 /* The one lock of a router; left out for single-threaded hosts.
  *
  * It is held for some ten to a hundred nanoseconds at a time. Who finds it
- * taken pauses for a microsecond or two and tries again, then longer, before
- * going to sleep: to sleep and be woken takes many times as long, and while one
- * thread pauses the other works on a router that stays in its own cache. */
+ * taken pauses for a microsecond or two and tries again, then longer, for less
+ * than a millisecond in all before going to sleep: to sleep and be woken takes
+ * many times as long as a pick, each release meanwhile calls the system, and
+ * while one thread pauses the other works on a router that stays in its own
+ * cache. */
 #ifndef LBR_BASE_LOCK_H
 #define LBR_BASE_LOCK_H
 
