@@ -114,28 +114,36 @@ static void weigh(struct lbr_blended *blended, double weight)
     blended->weight = weight;
 }
 
-static void set_blend(struct lbr_pick *pick,
-                      const struct lbr_affinity *affinity)
+/* Notes what is known of all members; sums it up over the window. */
+static void survey(struct lbr_pick *pick, const struct lbr_affinity *affinity)
 {
-    struct lbr_blend *blend = &pick->blend;
     uint32_t count = pick->group->count;
     int signal;
     uint32_t i;
 
-    blend->known = 1;
-    blend->weights = 0;
-    for (signal = 0; signal < LBR_SIGNAL_COUNT; signal++)
-        blend->signals[signal] =
-            (struct lbr_blended){0, (double)INFINITY, 0, 0, 0};
     for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
          i = lbr_bits_next(pick->mask, count, i + 1)) {
         note_signals(pick, i);
         if (!lbr_affinity_in_window(pick, affinity, i))
             continue;
         for (signal = 0; signal < LBR_SIGNAL_COUNT; signal++)
-            count_value(&blend->signals[signal],
+            count_value(&pick->blend.signals[signal],
                         lbr_pick_target(pick, i)->blended[signal]);
     }
+}
+
+static void set_blend(struct lbr_pick *pick,
+                      const struct lbr_affinity *affinity)
+{
+    struct lbr_blend *blend = &pick->blend;
+    int signal;
+
+    blend->known = 1;
+    blend->weights = 0;
+    for (signal = 0; signal < LBR_SIGNAL_COUNT; signal++)
+        blend->signals[signal] =
+            (struct lbr_blended){0, (double)INFINITY, 0, 0, 0};
+    survey(pick, affinity);
     for (signal = 0; signal < LBR_SIGNAL_COUNT; signal++) {
         weigh(&blend->signals[signal], weight_of(params_of(pick), signal));
         blend->weights += blend->signals[signal].weight;

@@ -62,9 +62,11 @@ class PriceTable(unittest.TestCase):
                              "200000:2500000:15000000:125000"],
             "three-levels": ["75000", "300000", "-",
                              "128000:150000:600000:-",
-                             "1000000:300000:600000:-"],
+                             "1000000:300000:300000:-"],
             "ranges": ["50000", "400000", "10000",
-                       "32000:200000:1600000:10000"],
+                       "32000:200000:1600000:-"],
+            "ranges-beside-rates": ["2000000", "3000000", "-",
+                                    "32000:5000000:4000000:1000000"],
             "a name with blanks, ümlaut": ["1", "-", "-"],
         })
 
@@ -78,6 +80,8 @@ class PriceTable(unittest.TestCase):
             "other/levels": ["1000000", "2000000", "-",
                              "128000:2000000:2000000:-",
                              "256000:4000000:8000000:-"],
+            "other/both": ["5000000", "30000000", "500000",
+                           "272000:10000000:45000000:1000000"],
         })
 
     def test_only(self):
@@ -142,11 +146,14 @@ class PriceTable(unittest.TestCase):
             self.refused('{"tiered_pricing": %s}' % level, "tiered_pricing[0]")
 
     def test_bad_tiers_of_models_dev(self):
-        text = json.dumps({"p": {"models": {"m": {"cost": {
-            "input": 1, "tiers": [{"input": 2, "size": 5}]}}}}})
-        done = run("-", text=text)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(b'"p/m": tiers[0]', done.stderr)
+        for level in ({"input": 2, "size": 5}, {"input": 2, "tier": 7},
+                      {"input": 2, "tier": {"size": -5}},
+                      {"input": 2, "tier": {"type": "hour", "size": 5}}, 7):
+            text = json.dumps({"p": {"models": {"m": {"cost": {
+                "input": 1, "tiers": [level]}}}}})
+            done = run("-", text=text)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b'"p/m": tiers[0]', done.stderr)
 
     def test_odd_keys(self):
         for key in ("", "#a", "a\\tb", "a\\nb", "k" * 256, "ä" * 128):

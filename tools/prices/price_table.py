@@ -89,17 +89,17 @@ def threshold(digits, letter):
 def rates(entry, fields, unit, place=""):
     """{rate: pico} of the fields that an entry has."""
     return {rate: pico(entry[field], unit, place + field)
-            for field, rate in fields.items() if field in entry}
+            for field, rate in fields.items() if entry.get(field) is not None}
 
 
-def price(base, tiers):
-    """A price of its base rates and {threshold: rates}. What a tier does not
-    name it leaves as it is below."""
-    result = {rate: base.get(rate, -1) for rate in RATES}
-    below, listed = result, []
-    for above in sorted(tiers):
-        below = {**below, **tiers[above]}
-        listed.append((above, below))
+def price(plain, tiers):
+    """A price of a model's own rates and {threshold: rates}. What a tier does
+    not name is as without tiers. One from 0 on is the price of short input."""
+    plain = {**dict.fromkeys(RATES, -1), **plain}
+    listed = [(above, {**plain, **tiers[above]}) for above in sorted(tiers)]
+    result = plain
+    if listed and listed[0][0] == 0:
+        result = listed.pop(0)[1]
     if len(listed) > MOST_TIERS:
         raise BadPrice(f"{len(listed)} tiers are more than {MOST_TIERS}")
     known = [result] + [tier for _, tier in listed]
@@ -109,7 +109,7 @@ def price(base, tiers):
 
 
 def litellm_ranges(entry):
-    """Tiers as a list of ranges, the first of which is the base."""
+    """Tiers as a list of ranges, in any order."""
     levels = {}
     for place, level in enumerate(entry):
         field = f"tiered_pricing[{place}]"
@@ -131,15 +131,14 @@ def litellm_price(entry):
             above = threshold(match[2], match[3])
             tiers.setdefault(above, {})[LITELLM_FIELDS[match[1]]] = pico(
                 entry[field], PICO_PER_DOLLAR, field)
-    base = rates(entry, LITELLM_FIELDS, PICO_PER_DOLLAR)
     if isinstance(entry.get("tiered_pricing"), list):
-        levels = litellm_ranges(entry["tiered_pricing"])
-        base = {**levels.pop(0, {}), **base}
-        tiers = {**levels, **tiers}
-    return price(base, tiers)
+        tiers = litellm_ranges(entry["tiered_pricing"])
+    return price(rates(entry, LITELLM_FIELDS, PICO_PER_DOLLAR), tiers)
 
 
-def models_dev_price(entry):
+def models_dev_old_tiers(entry):
+    """Tiers as fields, which the catalog keeps beside the list for old
+    readers, with a threshold that is not always the true one."""
     tiers = {}
     for field, value in entry.items():
         match = MODELS_DEV_TIER.match(field)
@@ -147,14 +146,27 @@ def models_dev_price(entry):
             tiers[threshold(match[1], match[2])] = rates(
                 value, MODELS_DEV_FIELDS, PICO_PER_DOLLAR_PER_MILLION,
                 field + ".")
-    for place, level in enumerate(entry.get("tiers") or []):
+    return tiers
+
+
+def models_dev_tiers(levels):
+    tiers = {}
+    for place, level in enumerate(levels):
         field = f"tiers[{place}]"
-        if not isinstance(level, dict) or \
-                not isinstance(level.get("tier"), dict):
-            raise BadPrice(f"{field}: no tier")
-        above = tokens(level["tier"].get("size"), field + ".tier.size")
+        tier = level.get("tier") if isinstance(level, dict) else None
+        if not isinstance(tier, dict) or \
+                tier.get("type", "context") != "context":
+            raise BadPrice(f"{field}: no tier by length of the context")
+        above = tokens(tier.get("size"), field + ".tier.size")
         tiers[above] = rates(level, MODELS_DEV_FIELDS,
                              PICO_PER_DOLLAR_PER_MILLION, field + ".")
+    return tiers
+
+
+def models_dev_price(entry):
+    levels = entry.get("tiers")
+    tiers = models_dev_tiers(levels) if isinstance(levels, list) and levels \
+        else models_dev_old_tiers(entry)
     return price(rates(entry, MODELS_DEV_FIELDS, PICO_PER_DOLLAR_PER_MILLION),
                  tiers)
 
