@@ -35,6 +35,16 @@ static struct lbr_affinity compared(const struct lbr_pick *pick)
     return affinity;
 }
 
+/* What a match must reach to be the whole prompt: the end of a text that fills
+ * no block is out of reach. */
+static size_t whole_of(const struct lbr_pick *pick,
+                       const struct lbr_affinity *affinity)
+{
+    size_t block = pick->block_bytes;
+
+    return affinity->length + (block && pick->ask->prompt.length % block);
+}
+
 struct lbr_affinity lbr_affinity_look(struct lbr_pick *pick)
 {
     struct lbr_affinity affinity = compared(pick);
@@ -42,9 +52,9 @@ struct lbr_affinity lbr_affinity_look(struct lbr_pick *pick)
     pick->match = lbr_trie_find(pick->group->trie, pick->ask->prefix_root,
                                 affinity.symbols, affinity.length);
     pick->match_known = 1;
-    affinity.common =
-        lbr_trie_common_head(pick->group->trie, pick->match, affinity.length,
-                             pick->scope.pool->params.common_head);
+    affinity.common = lbr_trie_common_head(
+        pick->group->trie, pick->match, whole_of(pick, &affinity),
+        pick->scope.pool->params.common_head);
     affinity.lowest = lbr_pick_lowest_load(pick);
     return affinity;
 }

@@ -287,6 +287,25 @@ static void check_spread(const char *strategy, int mode)
     fleet_close(&fleet);
 }
 
+/* Their own text is too short for a block of its own: the head is all that is
+ * compared, and still not the whole prompt. */
+static void check_short_texts(const char *strategy, int mode)
+{
+    struct fleet fleet;
+
+    open_common(&fleet, strategy, mode);
+    for (uint64_t i = 0; i < REQUESTS; i++) {
+        if (i == 256)
+            fleet_reset_picks(&fleet);
+        prompt_fill(prompt + SYSTEM, 100, 10 + i);
+        prompt_set(&fleet, prompt, SYSTEM + 100);
+        assert_true(fleet_serve(&fleet) != FLEET_NONE);
+    }
+    for (size_t i = 0; i < TARGETS; i++)
+        assert_true(fleet.picks[i] * TARGETS * 4 <= 5 * (REQUESTS - 256));
+    fleet_close(&fleet);
+}
+
 /* Conversations that grow by a kB a turn, many at once, each on its target. */
 static void check_conversations(const char *strategy, int mode)
 {
@@ -313,6 +332,14 @@ static void common_heads_spread(void **state)
     check_spread("kv_aware", 0);
     check_spread("cache_aware", 0);
     check_spread("cache_aware", 1);
+}
+
+static void common_heads_before_short_texts(void **state)
+{
+    (void)state;
+    check_short_texts("kv_aware", 0);
+    check_short_texts("cache_aware", 0);
+    check_short_texts("cache_aware", 1);
 }
 
 static void common_heads_leave_conversations(void **state)
@@ -351,6 +378,7 @@ int main(void)
         cmocka_unit_test(ca_11_hot_target_ends_all_affinity),
         cmocka_unit_test(ca_mode_changed),
         cmocka_unit_test(common_heads_spread),
+        cmocka_unit_test(common_heads_before_short_texts),
         cmocka_unit_test(common_heads_leave_conversations),
         cmocka_unit_test(common_heads_can_count),
     };
