@@ -129,22 +129,26 @@ enum {
 /** The rule that really decided a pick (it can differ from the pool's
  * strategy, for example when a pinned target is full). */
 enum {
-    LBROUTE_RULE_NONE = 0,              /**< Nothing was picked. */
-    LBROUTE_RULE_WEIGHTED = 1,          /**< Smooth weighted round-robin. */
-    LBROUTE_RULE_ROUND_ROBIN = 2,       /**< Rotation. */
-    LBROUTE_RULE_RANDOM = 3,            /**< Uniform draw. */
-    LBROUTE_RULE_POWER_OF_TWO = 4,      /**< Better of two draws. */
-    LBROUTE_RULE_LEAST_CONNECTIONS = 5, /**< Lowest relative load. */
-    LBROUTE_RULE_CONSISTENT_HASH = 6,   /**< Owner of the key on the ring. */
-    LBROUTE_RULE_RING_NEXT = 7,         /**< A later ring point: the owner was
-                                         * ineligible or above the bound. */
-    LBROUTE_RULE_STICKY_SESSION = 8,    /**< Pin of the session or client. */
-    LBROUTE_RULE_CACHE_AWARE = 9,       /**< Longest known leading part. */
-    LBROUTE_RULE_LEAST_WARMED = 10,     /**< Fewest prompts remembered. */
-    LBROUTE_RULE_KV_AWARE = 11,         /**< Longest match in blocks among the
-                                         * least busy. */
-    LBROUTE_RULE_PIPELINE = 12,         /**< Highest weighted score. */
-    LBROUTE_RULE_COUNT = 13             /**< Number of rules. */
+    LBROUTE_RULE_NONE = 0,               /**< Nothing was picked. */
+    LBROUTE_RULE_WEIGHTED = 1,           /**< Smooth weighted round-robin. */
+    LBROUTE_RULE_ROUND_ROBIN = 2,        /**< Rotation. */
+    LBROUTE_RULE_RANDOM = 3,             /**< Uniform draw. */
+    LBROUTE_RULE_POWER_OF_TWO = 4,       /**< Better of two draws. */
+    LBROUTE_RULE_LEAST_CONNECTIONS = 5,  /**< Lowest relative load. */
+    LBROUTE_RULE_CONSISTENT_HASH = 6,    /**< Owner of the key on the ring. */
+    LBROUTE_RULE_RING_NEXT = 7,          /**< A later ring point: the owner was
+                                          * ineligible or above the bound. */
+    LBROUTE_RULE_STICKY_SESSION = 8,     /**< Pin of the session or client. */
+    LBROUTE_RULE_CACHE_AWARE = 9,        /**< Longest known leading part. */
+    LBROUTE_RULE_LEAST_WARMED = 10,      /**< Fewest prompts remembered. */
+    LBROUTE_RULE_KV_AWARE = 11,          /**< Longest match in blocks among the
+                                          * least busy. */
+    LBROUTE_RULE_PIPELINE = 12,          /**< Highest weighted score. */
+    LBROUTE_RULE_FASTEST = 13,           /**< Lowest mean latency. */
+    LBROUTE_RULE_PREDICTED_LATENCY = 14, /**< Lowest predicted latency. */
+    LBROUTE_RULE_TRIAL = 15, /**< To learn the latency of a target of which
+                              * nothing recent is known. */
+    LBROUTE_RULE_COUNT = 16  /**< Number of rules. */
 };
 
 /** Kinds of event for lbroute_observe(). */
@@ -173,6 +177,13 @@ enum {
     LBROUTE_GAUGE_WAITING = 1,  /**< Requests waiting in the engine. */
     LBROUTE_GAUGE_KV_USAGE = 2, /**< Part of the KV cache in use, 0 to 1. */
     LBROUTE_GAUGE_COUNT = 3     /**< Number of gauges. */
+};
+
+/** Which latency of a target is meant. */
+enum {
+    LBROUTE_LATENCY_FIRST_TOKEN = 0, /**< From the pick to the first token. */
+    LBROUTE_LATENCY_TOTAL = 1,       /**< From the pick to the end. */
+    LBROUTE_LATENCY_COUNT = 2        /**< Number of kinds. */
 };
 
 /** @} */
@@ -864,6 +875,11 @@ typedef struct lbroute_decision {
     uint32_t pool_name_len;   /**< Length of `pool_name`. */
     char target_name[256];    /**< Zero-terminated copy. */
     char pool_name[256];      /**< Zero-terminated copy. */
+    /** Time to first token and total time that the target's models expect, ns;
+     * -1: unknown, as everywhere but under the strategies that learn latency
+     * (`fastest`, `predicted_latency`, `pipeline`). */
+    int64_t expected_ttft_ns;
+    int64_t expected_total_ns; /**< See above. */
 } lbroute_decision;
 
 /**
@@ -926,6 +942,8 @@ typedef struct lbroute_candidate {
     double load;              /**< In flight and what others run there. */
     double relative_load;     /**< load / weight; NaN for weight 0. */
     double score; /**< What the rule ranks by; NaN if it does not. */
+    int64_t expected_ttft_ns;  /**< As in the decision; -1: unknown. */
+    int64_t expected_total_ns; /**< Likewise. */
 } lbroute_candidate;
 
 /**
@@ -967,10 +985,19 @@ typedef struct lbroute_event {
     lbroute_ticket ticket; /**< From the decision. */
     int32_t kind;          /**< A `LBROUTE_EVENT_` value. */
     int32_t reserved0;     /**< Zero. */
+    /** What the host measured, ns: time to the first token on FIRST_TOKEN, the
+     * whole time on SUCCESS, not read on others. -1 (default): from the pick
+     * to `now`. 0 was not measured and teaches nothing. */
+    int64_t latency_ns;
+    /** Usage as the engine reported it on SUCCESS, tokens; -1 (default):
+     * unknown. Input counts the cached part, too. */
+    int64_t input_tokens;
+    int64_t cached_tokens; /**< Of the input, found in its cache. */
+    int64_t output_tokens; /**< Of the answer. */
 } lbroute_event;
 
 /**
- * Fills in the defaults (no ticket, kind 0).
+ * Fills in the defaults (no ticket, kind 0, latency and usage -1).
  *
  * @param event the struct, at least `size` bytes; NULL does nothing.
  * @param size sizeof(lbroute_event) as the caller sees it.
@@ -983,13 +1010,20 @@ void lbroute_event_init(lbroute_event *event, size_t size);
  * Tells the router what became of a picked request. FIRST_TOKEN keeps the
  * ticket open; every other kind settles it and releases its slot.
  *
+ * Under the strategies that learn latency, a SUCCESS teaches the target's total
+ * time and, if a FIRST_TOKEN came before, the time to that. No other outcome
+ * teaches any: a target that fails fast does not look fast.
+ *
  * @param router the router.
- * @param event ticket and kind.
+ * @param event ticket, kind, and what was measured.
  * @param now time, ns.
  * @return 0; #LBROUTE_ERR_NOT_FOUND for a ticket that was settled, expired or
  *     never existed (nothing happens); #LBROUTE_ERR_INVALID for NULL or an
  *     unknown kind. With an unknown kind an open ticket is settled all the
  *     same, as CANCEL would: a slot that leaks is the greater harm.
+ *     #LBROUTE_ERR_RANGE for a latency or token count below -1: the event
+ *     counts all the same, but the bad number is taken for one that was not
+ *     measured.
  *
  * [any thread]. No allocation once warm. Logarithmic in the pool's targets.
  */
@@ -1294,6 +1328,14 @@ typedef struct lbroute_target_stats {
                                * count for, bytes. */
     uint64_t prefix_blocks;   /**< Blocks remembered under `kv_aware`. */
     uint64_t prefix_evicted;  /**< Blocks that made room since then. */
+    uint64_t input_tokens;    /**< Sum of what successes reported. */
+    uint64_t cached_tokens;   /**< Likewise. */
+    uint64_t output_tokens;   /**< Likewise. */
+    /** Uncached input of own requests without a first token, tokens. 0 under
+     * strategies that learn no latency. */
+    uint64_t pending_tokens;
+    uint32_t pending_requests; /**< Their number. */
+    uint32_t reserved1;        /**< Zero. */
 } lbroute_target_stats;
 
 /**
@@ -1319,6 +1361,57 @@ void lbroute_target_stats_init(lbroute_target_stats *stats, size_t size);
  */
 int lbroute_get_target_stats(lbroute_router *router, lbroute_target target,
                              uint64_t now, lbroute_target_stats *stats);
+
+/** What was learned of a target's latency. Fill with
+ * lbroute_latency_model_init(). */
+typedef struct lbroute_latency_model {
+    size_t size;       /**< sizeof this struct. */
+    uint64_t samples;  /**< Answers that taught it. */
+    int32_t known;     /**< 1: there are enough (8) to predict from. */
+    int32_t reserved0; /**< Zero. */
+    /** latency = base + per_queue × queue + per_input × input, ns, with work in
+     * kilotokens of uncached input. NaN without samples. */
+    double base_ns;
+    double per_queue_ns; /**< For each kilotoken that waits before it. */
+    double per_input_ns; /**< For each kilotoken of its own. */
+    /** Median of the relative errors of its predictions; NaN without two
+     * samples. */
+    double residual;
+    double ewma_ns; /**< Moving average, what `fastest` ranks by; NaN without
+                     * samples. */
+    int64_t age_ns; /**< Time since the latest sample, ns; -1: none. */
+    /** Kilotokens that wait there at `now`, own and others'. */
+    double queue;
+} lbroute_latency_model;
+
+/**
+ * Prepares the struct for lbroute_get_latency_model().
+ *
+ * @param model the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_latency_model) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_latency_model_init(lbroute_latency_model *model, size_t size);
+
+/**
+ * Reads what was learned of a target's latency. Only the strategies `fastest`,
+ * `predicted_latency` and `pipeline` learn it; under others all is as it was
+ * when the pool last had one of these.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param kind a `LBROUTE_LATENCY_` value.
+ * @param now time, ns.
+ * @param model receives copies; prepared by lbroute_latency_model_init().
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID for NULL or an
+ *     unknown kind.
+ *
+ * [any thread], linear in the pool's targets, no effect.
+ */
+int lbroute_get_latency_model(lbroute_router *router, lbroute_target target,
+                              int kind, uint64_t now,
+                              lbroute_latency_model *model);
 
 /** What a target remembers on behalf of a client under `kv_aware`. Fill with
  * lbroute_client_share_init(). */

@@ -47,10 +47,10 @@ const char *lbroute_reason_name(int reason)
 const char *lbroute_rule_name(int rule)
 {
     static const char *const names[LBROUTE_RULE_COUNT] = {
-        "none",           "weighted",          "round_robin",     "random",
-        "power_of_two",   "least_connections", "consistent_hash", "ring_next",
-        "sticky_session", "cache_aware",       "least_warmed",    "kv_aware",
-        "pipeline",
+        "none",           "weighted",          "round_robin",       "random",
+        "power_of_two",   "least_connections", "consistent_hash",   "ring_next",
+        "sticky_session", "cache_aware",       "least_warmed",      "kv_aware",
+        "pipeline",       "fastest",           "predicted_latency", "trial",
     };
 
     if (rule < 0 || rule >= LBROUTE_RULE_COUNT)

@@ -14,6 +14,8 @@ static const struct lbr_strategy *const strategies[] = {
     &lbr_strategy_sticky_session,
     &lbr_strategy_cache_aware,
     &lbr_strategy_kv_aware,
+    &lbr_strategy_fastest,
+    &lbr_strategy_predicted_latency,
     &lbr_strategy_pipeline,
 };
 

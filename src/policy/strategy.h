@@ -42,6 +42,8 @@ extern const struct lbr_strategy lbr_strategy_sticky_session;
 extern const struct lbr_strategy lbr_strategy_cache_aware;
 extern const struct lbr_strategy lbr_strategy_kv_aware;
 extern const struct lbr_strategy lbr_strategy_pipeline;
+extern const struct lbr_strategy lbr_strategy_fastest;
+extern const struct lbr_strategy lbr_strategy_predicted_latency;
 
 /* The strategy of a name (empty: the default), or NULL. */
 const struct lbr_strategy *lbr_strategy_find(struct lbr_text name);

@@ -37,6 +37,11 @@ enum lbr_param {
     LBR_PARAM_PREFIX_COMMON,
     LBR_PARAM_SESSION_TTL,
     LBR_PARAM_SHARES_WINDOW,
+    LBR_PARAM_FASTEST_ALPHA,
+    LBR_PARAM_FASTEST_AGE,
+    LBR_PARAM_PREDICTED_RANK,
+    LBR_PARAM_PIPELINE_LATENCY,
+    LBR_PARAM_PIPELINE_PREDICTED,
     LBR_PARAM_COUNT
 };
 
@@ -56,7 +61,7 @@ struct lbr_params {
     double cache_threshold;
     size_t cache_budget;
     struct {
-        double session, weight, load, prefix;
+        double session, weight, load, prefix, latency, predicted;
     } pipeline;       /* weights of the scorers */
     int cache_blocks; /* compare hashes of blocks */
     struct lbr_share_rules kv;
@@ -64,6 +69,9 @@ struct lbr_params {
     int kv_by_load; /* the fallback is least connections */
     struct lbr_block_sizes blocks;
     double common_head;
+    double fastest_alpha;
+    uint64_t fastest_age;
+    int rank_by_total;
 };
 
 void lbr_params_init(struct lbr_params *params);

@@ -122,6 +122,7 @@ int lbr_target_create(struct lbroute_router *router, struct lbr_text name,
     (*target)->drained_at = LBR_NEVER;
     lbr_signals_init(&(*target)->signals);
     lbr_list_init(&(*target)->sessions);
+    lbr_latency_init(&(*target)->latency);
     lbr_shared_owner_init(&(*target)->prefixes,
                           lbr_slab_index((*target)->slot.handle));
     return LBROUTE_OK;

@@ -11,6 +11,7 @@
 #include "models/prefix_trie_shares.h"
 #include "models/rotation.h"
 #include "models/schedule.h"
+#include "state/account.h"
 #include "state/share.h"
 #include "state/signal.h"
 
@@ -68,6 +69,8 @@ struct lbr_target {
      * when a filter did not keep it. */
     uint64_t judged_by;
     double judged;
+
+    struct lbr_latency latency;
 };
 
 static inline double lbr_target_load(const struct lbr_target *target)

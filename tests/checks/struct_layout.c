@@ -121,7 +121,7 @@ PIN(lbroute_request, adapter_len, 176);
 PIN(lbroute_request, salt, 184);
 PIN(lbroute_request, salt_len, 192);
 
-SIZE(lbroute_decision, 712);
+SIZE(lbroute_decision, 728);
 PIN(lbroute_decision, size, 0);
 PIN(lbroute_decision, target, 8);
 PIN(lbroute_decision, ticket, 16);
@@ -147,8 +147,10 @@ PIN(lbroute_decision, target_name_len, 192);
 PIN(lbroute_decision, pool_name_len, 196);
 PIN(lbroute_decision, target_name, 200);
 PIN(lbroute_decision, pool_name, 456);
+PIN(lbroute_decision, expected_ttft_ns, 712);
+PIN(lbroute_decision, expected_total_ns, 720);
 
-SIZE(lbroute_candidate, 64);
+SIZE(lbroute_candidate, 80);
 PIN(lbroute_candidate, size, 0);
 PIN(lbroute_candidate, target, 8);
 PIN(lbroute_candidate, verdict, 16);
@@ -159,12 +161,18 @@ PIN(lbroute_candidate, weight, 32);
 PIN(lbroute_candidate, load, 40);
 PIN(lbroute_candidate, relative_load, 48);
 PIN(lbroute_candidate, score, 56);
+PIN(lbroute_candidate, expected_ttft_ns, 64);
+PIN(lbroute_candidate, expected_total_ns, 72);
 
-SIZE(lbroute_event, 24);
+SIZE(lbroute_event, 56);
 PIN(lbroute_event, size, 0);
 PIN(lbroute_event, ticket, 8);
 PIN(lbroute_event, kind, 16);
 PIN(lbroute_event, reserved0, 20);
+PIN(lbroute_event, latency_ns, 24);
+PIN(lbroute_event, input_tokens, 32);
+PIN(lbroute_event, cached_tokens, 40);
+PIN(lbroute_event, output_tokens, 48);
 
 SIZE(lbroute_score_request, 48);
 PIN(lbroute_score_request, size, 0);
@@ -211,7 +219,7 @@ PIN(lbroute_stats, targets, 312);
 PIN(lbroute_stats, memory_bytes, 320);
 PIN(lbroute_stats, allocations, 328);
 
-SIZE(lbroute_target_stats, 360);
+SIZE(lbroute_target_stats, 400);
 PIN(lbroute_target_stats, size, 0);
 PIN(lbroute_target_stats, picks, 8);
 PIN(lbroute_target_stats, settled, 16);
@@ -231,6 +239,25 @@ PIN(lbroute_target_stats, gauge_age_ns, 272);
 PIN(lbroute_target_stats, prefix_bytes, 336);
 PIN(lbroute_target_stats, prefix_blocks, 344);
 PIN(lbroute_target_stats, prefix_evicted, 352);
+PIN(lbroute_target_stats, input_tokens, 360);
+PIN(lbroute_target_stats, cached_tokens, 368);
+PIN(lbroute_target_stats, output_tokens, 376);
+PIN(lbroute_target_stats, pending_tokens, 384);
+PIN(lbroute_target_stats, pending_requests, 392);
+PIN(lbroute_target_stats, reserved1, 396);
+
+SIZE(lbroute_latency_model, 80);
+PIN(lbroute_latency_model, size, 0);
+PIN(lbroute_latency_model, samples, 8);
+PIN(lbroute_latency_model, known, 16);
+PIN(lbroute_latency_model, reserved0, 20);
+PIN(lbroute_latency_model, base_ns, 24);
+PIN(lbroute_latency_model, per_queue_ns, 32);
+PIN(lbroute_latency_model, per_input_ns, 40);
+PIN(lbroute_latency_model, residual, 48);
+PIN(lbroute_latency_model, ewma_ns, 56);
+PIN(lbroute_latency_model, age_ns, 64);
+PIN(lbroute_latency_model, queue, 72);
 
 SIZE(lbroute_client_share, 48);
 PIN(lbroute_client_share, size, 0);

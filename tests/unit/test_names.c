@@ -77,7 +77,7 @@ static void strategies(void **state)
         "weighted",       "round_robin",       "random",
         "power_of_two",   "least_connections", "consistent_hash",
         "sticky_session", "cache_aware",       "kv_aware",
-        "pipeline"};
+        "fastest",        "predicted_latency", "pipeline"};
     size_t count = sizeof names / sizeof names[0];
     (void)state;
 

@@ -48,6 +48,11 @@ static const struct {
     {"prefix.common", 0.9},
     {"session.ttl", 300},
     {"shares.window", 60},
+    {"fastest.alpha", 0.3},
+    {"fastest.age", 60},
+    {"predicted_latency.rank", 0},
+    {"pipeline.latency", 0},
+    {"pipeline.predicted_latency", 0},
 };
 
 #define DOCUMENTED (sizeof documented / sizeof documented[0])

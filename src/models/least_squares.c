@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "models/least_squares.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Weight that is left of a sample after one more. */
+#define FORGETTING 0.995
+
+/* The ridge, as a part of each coefficient's information; and the least there
+ * is of it, as a part of that of the base: one token against a kilotoken. */
+#define RIDGE 1e-4
+#define LEAST_RIDGE 1e-9
+
+/* What an unusual sample may count for. */
+#define FIRST_ERROR 0.5
+#define LEAST_ERROR 1e-4
+#define MOST_ERROR 1e3
+#define ERROR_STEP 0.05
+#define CLIP 6.0
+#define LEAST_CLIP 0.02
+#define MOST_MOVE 0.03
+#define HIGH_ERROR 0.25
+
+/* A young model's samples weigh at least an even share each, later ones a tenth
+ * of that, as far as halving what was before can make it so. */
+#define YOUNG 50
+#define LEAST_SHARE ((1 - FORGETTING) / 10)
+#define MOST_FADING 0.5
+
+/* Predictions below this part of the level are no scale for errors. */
+#define LEAST_SCALE (1.0 / 64)
+
+/* Values up to this are latencies and tokens; beyond, arithmetic might end. */
+#define LARGEST 1e30
+
+/* Positions in a lower triangle by rows. */
+enum { A00, A10, A11, A20, A21, A22 };
+enum { L10, L20, L21 };
+
+struct equations {
+    double a[6], r[3];
+};
+
+/* Coefficient |j| is held at 0. */
+static void pin(struct equations *equations, unsigned j)
+{
+    static const int row[3][3] = {
+        {A00, A10, A20}, {A10, A11, A21}, {A20, A21, A22}};
+    unsigned i;
+
+    for (i = 0; i < 3; i++)
+        equations->a[row[j][i]] = i == j;
+    equations->r[j] = 0;
+}
+
+/* Solves by L D L'. The ridge keeps every pivot far from 0. */
+static void solve(struct lbr_least_squares *model,
+                  const struct equations *whole, unsigned pinned, double b[3])
+{
+    struct equations equations = *whole;
+    const double *a = equations.a;
+    double *l = model->lower;
+    double *inverse = model->pivots;
+    double y1, y2, c;
+    unsigned j;
+
+    for (j = 0; pinned >> j; j++)
+        if (pinned >> j & 1)
+            pin(&equations, j);
+    inverse[0] = 1 / a[A00];
+    l[L10] = a[A10] * inverse[0];
+    l[L20] = a[A20] * inverse[0];
+    inverse[1] = 1 / (a[A11] - l[L10] * a[A10]);
+    c = a[A21] - l[L20] * a[A10];
+    l[L21] = c * inverse[1];
+    inverse[2] = 1 / (a[A22] - l[L20] * a[A20] - l[L21] * c);
+    y1 = equations.r[1] - l[L10] * equations.r[0];
+    y2 = equations.r[2] - l[L20] * equations.r[0] - l[L21] * y1;
+    b[2] = y2 * inverse[2];
+    b[1] = y1 * inverse[1] - l[L21] * b[2];
+    b[0] = equations.r[0] * inverse[0] - l[L10] * b[1] - l[L20] * b[2];
+    model->pinned = pinned;
+}
+
+/* Whether no coefficient is below 0 and none that is held at 0 would rise. */
+static int is_best(const struct equations *equations, unsigned pinned,
+                   const double b[3])
+{
+    const double *a = equations->a;
+    double slope[3];
+    unsigned j;
+
+    if (b[0] < 0 || b[1] < 0 || b[2] < 0)
+        return 0;
+    slope[0] = a[A00] * b[0] + a[A10] * b[1] + a[A20] * b[2];
+    slope[1] = a[A10] * b[0] + a[A11] * b[1] + a[A21] * b[2];
+    slope[2] = a[A20] * b[0] + a[A21] * b[1] + a[A22] * b[2];
+    for (j = 0; j < 3; j++)
+        if (pinned >> j & 1 && slope[j] < equations->r[j])
+            return 0;
+    return 1;
+}
+
+/* The best plane among those with some coefficients at 0 and none below. All
+ * at 0 is one, so there is a best. */
+static void search(struct lbr_least_squares *model,
+                   const struct equations *equations, double b[3])
+{
+    double most = -1;
+    unsigned best = 7;
+    unsigned pinned;
+
+    for (pinned = 0; pinned < 8; pinned++) {
+        double gain;
+
+        solve(model, equations, pinned, b);
+        if (b[0] < 0 || b[1] < 0 || b[2] < 0)
+            continue;
+        gain = b[0] * equations->r[0] + b[1] * equations->r[1] +
+               b[2] * equations->r[2];
+        if (gain > most) {
+            most = gain;
+            best = pinned;
+        }
+    }
+    solve(model, equations, best, b);
+}
+
+/* Adds the ridge: towards |prior|, or else towards the plane as it is, where a
+ * queue of which nothing was seen costs as much as own input. */
+static struct equations with_ridge(const struct lbr_least_squares *model,
+                                   const struct lbr_plane *prior)
+{
+    const struct lbr_plane *centre = prior ? prior : &model->plane;
+    double unseen = prior ? prior->per_queue : model->plane.per_input;
+    double least = LEAST_RIDGE * model->info[A00];
+    double base = RIDGE * model->info[A00];
+    double queue = RIDGE * model->info[A11];
+    double input = RIDGE * model->info[A22] + least;
+    struct equations equations;
+
+    memcpy(equations.a, model->info, sizeof equations.a);
+    memcpy(equations.r, model->moments, sizeof equations.r);
+    equations.a[A00] += base;
+    equations.a[A11] += queue + least;
+    equations.a[A22] += input;
+    equations.r[0] += base * centre->base;
+    equations.r[1] += queue * centre->per_queue + least * unseen;
+    equations.r[2] += input * centre->per_input;
+    return equations;
+}
+
+static void renew_plane(struct lbr_least_squares *model,
+                        const struct lbr_plane *prior)
+{
+    struct equations equations = with_ridge(model, prior);
+    double b[3];
+
+    solve(model, &equations, model->pinned, b);
+    if (!is_best(&equations, model->pinned, b))
+        search(model, &equations, b);
+    model->plane.base = b[0];
+    model->plane.per_queue = b[1];
+    model->plane.per_input = b[2];
+}
+
+/* What a sample of weight 1 at this point weighs against all so far. */
+static double leverage(const struct lbr_least_squares *model, double queue,
+                       double input)
+{
+    const double *l = model->lower;
+    double z0 = model->pinned & 1 ? 0 : 1;
+    double z1 = (model->pinned & 2 ? 0 : queue) - l[L10] * z0;
+    double z2 = (model->pinned & 4 ? 0 : input) - l[L20] * z0 - l[L21] * z1;
+
+    return z0 * z0 * model->pivots[0] + z1 * z1 * model->pivots[1] +
+           z2 * z2 * model->pivots[2];
+}
+
+/* Forgets by the factor |keep|, and adds a sample of weight |weight|. */
+static void accumulate(struct lbr_least_squares *model, double keep,
+                       double weight, double queue, double input, double value)
+{
+    double *a = model->info;
+    double *r = model->moments;
+
+    a[A00] = keep * a[A00] + weight;
+    a[A10] = keep * a[A10] + weight * queue;
+    a[A11] = keep * a[A11] + weight * queue * queue;
+    a[A20] = keep * a[A20] + weight * input;
+    a[A21] = keep * a[A21] + weight * input * queue;
+    a[A22] = keep * a[A22] + weight * input * input;
+    r[0] = keep * r[0] + weight * value;
+    r[1] = keep * r[1] + weight * queue * value;
+    r[2] = keep * r[2] + weight * input * value;
+}
+
+/* The part of an error that counts, and what errors are usual from now on. */
+static double clipped(struct lbr_least_squares *model, double error,
+                      double gain)
+{
+    double size = fabs(error);
+    double most = CLIP * model->usual_error + LEAST_CLIP;
+    double step = 1 + fmax(ERROR_STEP, 1 / (double)model->samples);
+    double move = MOST_MOVE * fmax(1, model->usual_error / HIGH_ERROR);
+
+    if (lbr_least_squares_known(model) && most * gain > move)
+        most = move / gain;
+    if (size > model->usual_error)
+        model->usual_error = fmin(model->usual_error * step, MOST_ERROR);
+    else
+        model->usual_error = fmax(model->usual_error / step, LEAST_ERROR);
+    return size > most ? copysign(most, error) : error;
+}
+
+static void add_first(struct lbr_least_squares *model, double queue,
+                      double input, double value)
+{
+    memset(model, 0, sizeof *model);
+    model->usual_error = FIRST_ERROR;
+    model->level = value;
+    accumulate(model, 0, 1 / (value * value), queue, input, value);
+}
+
+/* A sample that would count for less than its due makes those before fade
+ * faster: what came first may have been the odd one. */
+static void add_further(struct lbr_least_squares *model, double queue,
+                        double input, double value)
+{
+    double scale = fmax(lbr_plane_at(&model->plane, queue, input),
+                        LEAST_SCALE * model->level);
+    double weight = 1 / (scale * scale);
+    double share = weight * leverage(model, queue, input) / FORGETTING;
+    double count = fmin((double)model->samples + 1, 1 / (1 - FORGETTING));
+    double least = model->samples < YOUNG ? 1 / count : LEAST_SHARE;
+    double keep = FORGETTING;
+
+    if (share < least) {
+        keep *= fmax(share / least, MOST_FADING);
+        share = least;
+    }
+    value =
+        scale * (1 + clipped(model, value / scale - 1, share / (1 + share)));
+    model->level += (value - model->level) / count;
+    accumulate(model, keep, weight, queue, input, value);
+}
+
+static int is_sane(double value)
+{
+    return value >= 0 && value <= LARGEST;
+}
+
+void lbr_least_squares_add(struct lbr_least_squares *model, double queue,
+                           double input, double value,
+                           const struct lbr_plane *prior)
+{
+    if (!is_sane(queue) || !is_sane(input) || !is_sane(value) || value <= 0)
+        return;
+    if (model->samples)
+        add_further(model, queue, input, value);
+    else
+        add_first(model, queue, input, value);
+    model->samples++;
+    renew_plane(model, prior);
+}
