@@ -62,20 +62,31 @@ void lbr_forecast_delete(struct lbr_forecast *forecast, uint32_t position)
     forecast->count--;
 }
 
-/* A position whose oldest request is late will be late by as much again. */
-static inline double predict(double base, double per_queue, double queue,
-                             double per_input, double input, double late)
+/* A position's row of one kind, with the work before a new request. */
+struct row {
+    double base, per_queue, per_input, least;
+    double queue, late;
+};
+
+/* Whoever's oldest request is late will be late by as much again. NaN stays. */
+static inline double predict(struct row row, double input)
 {
-    return base + per_queue * queue + per_input * input + (late > 0 ? late : 0);
+    double value = row.base + row.per_queue * row.queue + row.per_input * input;
+
+    value = value < row.least ? row.least : value;
+    return value + (row.late > 0 ? row.late : 0);
 }
 
 void lbr_forecast_sweep(struct lbr_forecast *forecast,
                         enum lbr_latency_kind kind,
                         const struct lbr_forecast_request *request)
 {
-    const double *base = lbr_forecast_plane(forecast, kind);
-    const double *per_queue = base + forecast->capacity;
-    const double *per_input = per_queue + forecast->capacity;
+    const double *base = lbr_forecast_plane(forecast, kind, LBR_PLANE_BASE);
+    const double *per_queue =
+        lbr_forecast_plane(forecast, kind, LBR_PLANE_PER_QUEUE);
+    const double *per_input =
+        lbr_forecast_plane(forecast, kind, LBR_PLANE_PER_INPUT);
+    const double *least = lbr_forecast_plane(forecast, kind, LBR_PLANE_LEAST);
     const double *queue = lbr_forecast_column(forecast, LBR_COLUMN_QUEUE);
     const double *others = lbr_forecast_column(forecast, LBR_COLUMN_OTHERS);
     const double *due = lbr_forecast_column(forecast, LBR_COLUMN_DUE);
@@ -85,25 +96,34 @@ void lbr_forecast_sweep(struct lbr_forecast *forecast,
     uint32_t count = forecast->count;
     uint32_t i;
 
-    for (i = 0; i < count; i++)
-        expected[i] =
-            predict(base[i], per_queue[i], queue[i] + others[i] * at.mean_input,
-                    per_input[i], at.input, at.now - due[i]);
+    for (i = 0; i < count; i++) {
+        struct row row = {base[i],
+                          per_queue[i],
+                          per_input[i],
+                          least[i],
+                          queue[i] + others[i] * at.mean_input,
+                          at.now - due[i]};
+
+        expected[i] = predict(row, at.input);
+    }
 }
 
 double lbr_forecast_one(const struct lbr_forecast *forecast,
                         enum lbr_latency_kind kind, uint32_t position,
                         const struct lbr_forecast_request *request)
 {
-    const double *plane = lbr_forecast_plane(forecast, kind) + position;
-    const double *cell = lbr_forecast_cell(forecast, 0, position);
     size_t step = forecast->capacity;
+    const double *plane =
+        lbr_forecast_plane(forecast, kind, LBR_PLANE_BASE) + position;
+    struct row row = {
+        plane[LBR_PLANE_BASE * step],
+        plane[LBR_PLANE_PER_QUEUE * step],
+        plane[LBR_PLANE_PER_INPUT * step],
+        plane[LBR_PLANE_LEAST * step],
+        lbr_forecast_queue(forecast, position, request->mean_input),
+        request->now - *lbr_forecast_cell(forecast, LBR_COLUMN_DUE, position)};
 
-    return predict(plane[0], plane[step],
-                   cell[LBR_COLUMN_QUEUE * step] +
-                       cell[LBR_COLUMN_OTHERS * step] * request->mean_input,
-                   plane[2 * step], request->input,
-                   request->now - cell[LBR_COLUMN_DUE * step]);
+    return predict(row, request->input);
 }
 
 size_t lbr_forecast_estimate(void)

@@ -3,9 +3,10 @@
  * what stands before it, in columns, so that all are predicted in one sweep.
  *
  *     position        0     1     2   …
- *     base            │     │     │          a kind's three columns
+ *     base            │     │     │          a kind's four columns
  *     per_queue       │     │     │
- *     per_input       ▼     ▼     ▼
+ *     per_input       │     │     │
+ *     least           ▼     ▼     ▼
  *     queue, others, due                     common to all kinds
  *     ─────────────────────────────
  *     expected                               result of the latest sweep
@@ -18,6 +19,15 @@
 
 enum lbr_latency_kind { LBR_FIRST_TOKEN, LBR_TOTAL, LBR_LATENCY_KINDS };
 
+/* A kind's columns, one behind the other. */
+enum {
+    LBR_PLANE_BASE,
+    LBR_PLANE_PER_QUEUE,
+    LBR_PLANE_PER_INPUT,
+    LBR_PLANE_LEAST, /* that is predicted */
+    LBR_PLANE_COLUMNS
+};
+
 enum {
     LBR_COLUMN_QUEUE,   /* own requests that wait for their first token */
     LBR_COLUMN_OTHERS,  /* requests of others that wait, their number */
@@ -26,8 +36,8 @@ enum {
     LBR_COLUMN_TAUGHT,  /* time of its latest sample */
     LBR_COLUMN_EXPECTED, /* scratch: of the latest sweep */
     LBR_COLUMN_LOAD,     /* scratch: relative load */
-    LBR_COLUMN_PLANES,   /* first of three a kind: base, per_queue, per_input */
-    LBR_COLUMN_COUNT = LBR_COLUMN_PLANES + 3 * LBR_LATENCY_KINDS
+    LBR_COLUMN_PLANES,   /* first of each kind's */
+    LBR_COLUMN_COUNT = LBR_COLUMN_PLANES + LBR_PLANE_COLUMNS * LBR_LATENCY_KINDS
 };
 
 struct lbr_forecast {
@@ -65,11 +75,12 @@ static inline double *lbr_forecast_cell(const struct lbr_forecast *forecast,
     return lbr_forecast_column(forecast, column) + position;
 }
 
-/* A kind's first column; the others follow, |capacity| apart. */
+/* A column of a kind's planes. */
 static inline double *lbr_forecast_plane(const struct lbr_forecast *forecast,
-                                         enum lbr_latency_kind kind)
+                                         enum lbr_latency_kind kind, int which)
 {
-    return lbr_forecast_column(forecast, LBR_COLUMN_PLANES + 3 * (int)kind);
+    return lbr_forecast_column(
+        forecast, LBR_COLUMN_PLANES + LBR_PLANE_COLUMNS * (int)kind + which);
 }
 
 /* Fills in the expected column by one kind's planes. */

@@ -28,15 +28,15 @@
 #define LEAST_SHARE ((1 - FORGETTING) / 10)
 #define MOST_FADING 0.5
 
-/* Predictions below this part of the level are no scale for errors. */
-#define LEAST_SCALE (1.0 / 64)
-
 /* Values up to this are latencies and tokens; beyond, arithmetic might end. */
 #define LARGEST 1e30
 
 /* Positions in a lower triangle by rows. */
 enum { A00, A10, A11, A20, A21, A22 };
 enum { L10, L20, L21 };
+
+/* Slopes held at 0: bits of their numbers. */
+enum { PIN_QUEUE = 1 << 1, PIN_INPUT = 1 << 2 };
 
 struct equations {
     double a[6], r[3];
@@ -83,45 +83,44 @@ static void solve(struct lbr_least_squares *model,
     model->pinned = pinned;
 }
 
-/* Whether no coefficient is below 0 and none that is held at 0 would rise. */
+/* Whether neither slope is below 0 and none that is held at 0 would rise. */
 static int is_best(const struct equations *equations, unsigned pinned,
                    const double b[3])
 {
     const double *a = equations->a;
-    double slope[3];
-    unsigned j;
+    const double *r = equations->r;
 
-    if (b[0] < 0 || b[1] < 0 || b[2] < 0)
+    if (b[1] < 0 || b[2] < 0)
         return 0;
-    slope[0] = a[A00] * b[0] + a[A10] * b[1] + a[A20] * b[2];
-    slope[1] = a[A10] * b[0] + a[A11] * b[1] + a[A21] * b[2];
-    slope[2] = a[A20] * b[0] + a[A21] * b[1] + a[A22] * b[2];
-    for (j = 0; j < 3; j++)
-        if (pinned >> j & 1 && slope[j] < equations->r[j])
-            return 0;
-    return 1;
+    if (pinned & PIN_QUEUE &&
+        a[A10] * b[0] + a[A11] * b[1] + a[A21] * b[2] < r[1])
+        return 0;
+    return !(pinned & PIN_INPUT) ||
+           a[A20] * b[0] + a[A21] * b[1] + a[A22] * b[2] >= r[2];
 }
 
-/* The best plane among those with some coefficients at 0 and none below. All
- * at 0 is one, so there is a best. */
+/* The best plane among those with some slopes at 0 and none below. With both
+ * at 0 it is one, so there is a best. */
 static void search(struct lbr_least_squares *model,
                    const struct equations *equations, double b[3])
 {
+    static const unsigned ways[] = {0, PIN_QUEUE, PIN_INPUT,
+                                    PIN_QUEUE | PIN_INPUT};
+    unsigned best = PIN_QUEUE | PIN_INPUT;
     double most = -1;
-    unsigned best = 7;
-    unsigned pinned;
+    int i;
 
-    for (pinned = 0; pinned < 8; pinned++) {
+    for (i = 0; i < 4; i++) {
         double gain;
 
-        solve(model, equations, pinned, b);
-        if (b[0] < 0 || b[1] < 0 || b[2] < 0)
+        solve(model, equations, ways[i], b);
+        if (b[1] < 0 || b[2] < 0)
             continue;
         gain = b[0] * equations->r[0] + b[1] * equations->r[1] +
                b[2] * equations->r[2];
         if (gain > most) {
             most = gain;
-            best = pinned;
+            best = ways[i];
         }
     }
     solve(model, equations, best, b);
@@ -170,11 +169,10 @@ static double leverage(const struct lbr_least_squares *model, double queue,
                        double input)
 {
     const double *l = model->lower;
-    double z0 = model->pinned & 1 ? 0 : 1;
-    double z1 = (model->pinned & 2 ? 0 : queue) - l[L10] * z0;
-    double z2 = (model->pinned & 4 ? 0 : input) - l[L20] * z0 - l[L21] * z1;
+    double z1 = (model->pinned & PIN_QUEUE ? 0 : queue) - l[L10];
+    double z2 = (model->pinned & PIN_INPUT ? 0 : input) - l[L20] - l[L21] * z1;
 
-    return z0 * z0 * model->pivots[0] + z1 * z1 * model->pivots[1] +
+    return model->pivots[0] + z1 * z1 * model->pivots[1] +
            z2 * z2 * model->pivots[2];
 }
 
@@ -228,8 +226,7 @@ static void add_first(struct lbr_least_squares *model, double queue,
 static void add_further(struct lbr_least_squares *model, double queue,
                         double input, double value)
 {
-    double scale = fmax(lbr_plane_at(&model->plane, queue, input),
-                        LEAST_SCALE * model->level);
+    double scale = lbr_least_squares_at(model, queue, input);
     double weight = 1 / (scale * scale);
     double share = weight * leverage(model, queue, input) / FORGETTING;
     double count = fmin((double)model->samples + 1, 1 / (1 - FORGETTING));

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Recursive least squares of a plane through a latency:
  *
- *     value = base + per_queue * queue + per_input * input,   none below 0
+ *     value = base + per_queue * queue + per_input * input
+ *
+ * with slopes that are not below 0. The base may be: long prompts cost more
+ * than in proportion. Where the plane is below a 64th of the usual value, that
+ * is predicted.
  *
  * What is kept is the information of the samples so far, each weighted by
  * 1 / prediction², so that errors count relative to the value, and forgotten by
@@ -49,6 +53,23 @@ static inline double lbr_plane_at(const struct lbr_plane *plane, double queue,
                                   double input)
 {
     return plane->base + plane->per_queue * queue + plane->per_input * input;
+}
+
+/* The least that is predicted. */
+static inline double lbr_least_squares_floor(
+    const struct lbr_least_squares *model)
+{
+    return model->level / 64;
+}
+
+/* The prediction; there must be a sample. */
+static inline double lbr_least_squares_at(const struct lbr_least_squares *model,
+                                          double queue, double input)
+{
+    double value = lbr_plane_at(&model->plane, queue, input);
+    double least = lbr_least_squares_floor(model);
+
+    return value < least ? least : value;
 }
 
 static inline int lbr_least_squares_known(const struct lbr_least_squares *model)

@@ -60,7 +60,8 @@ double lbr_latency_expected(const struct lbr_pick *pick, uint32_t position,
 /* Whether at least half of the eligible members are known. */
 static int enough_known(const struct lbr_pick *pick, enum lbr_latency_kind kind)
 {
-    const double *base = lbr_forecast_plane(&pick->group->forecast, kind);
+    const double *base =
+        lbr_forecast_plane(&pick->group->forecast, kind, LBR_PLANE_BASE);
     uint32_t known = 0;
     uint32_t i;
 

@@ -19,10 +19,10 @@
 struct outlook {
     const double *expected; /* NaN: unknown */
     const double *load;     /* relative; +inf: may not be chosen */
-    const double *base, *per_input;
-    double usual_input; /* kilotokens */
-    double mean;        /* of what is expected */
-    double lowest;      /* load */
+    const double *base, *per_input, *least; /* of the planes */
+    double usual_input;                     /* kilotokens */
+    double mean;                            /* of what is expected */
+    double lowest;                          /* load */
     double lowest_time;
     uint32_t count;
 };
@@ -41,8 +41,10 @@ static const double *loads(const struct lbr_pick *pick)
 /* What a member takes for the pool's usual request while nobody waits. */
 static double usual_time(const struct outlook *outlook, uint32_t position)
 {
-    return outlook->base[position] +
-           outlook->per_input[position] * outlook->usual_input;
+    double time = outlook->base[position] +
+                  outlook->per_input[position] * outlook->usual_input;
+
+    return time < outlook->least[position] ? outlook->least[position] : time;
 }
 
 static void find_lowest(struct outlook *outlook)
@@ -76,8 +78,9 @@ static struct outlook look(const struct lbr_pick *pick,
 
     lbr_forecast_sweep(forecast, kind, &request);
     outlook.expected = lbr_forecast_column(forecast, LBR_COLUMN_EXPECTED);
-    outlook.base = lbr_forecast_plane(forecast, kind);
-    outlook.per_input = outlook.base + 2 * (size_t)forecast->capacity;
+    outlook.base = lbr_forecast_plane(forecast, kind, LBR_PLANE_BASE);
+    outlook.per_input = lbr_forecast_plane(forecast, kind, LBR_PLANE_PER_INPUT);
+    outlook.least = lbr_forecast_plane(forecast, kind, LBR_PLANE_LEAST);
     outlook.usual_input = request.mean_input;
     outlook.count = forecast->count;
     outlook.load = loads(pick);

@@ -191,12 +191,16 @@ static void publish_plane(const struct lbr_target *target,
                           enum lbr_latency_kind kind)
 {
     const struct lbr_least_squares *model = &target->latency.model[kind];
-    double *row =
-        lbr_forecast_plane(&group->forecast, kind) + target->by_pool.position;
+    size_t step = group->forecast.capacity;
+    double *row = lbr_forecast_plane(&group->forecast, kind, LBR_PLANE_BASE) +
+                  target->by_pool.position;
 
-    row[0] = lbr_least_squares_known(model) ? model->plane.base : (double)NAN;
-    row[group->forecast.capacity] = model->plane.per_queue;
-    row[2 * (size_t)group->forecast.capacity] = model->plane.per_input;
+    if (!lbr_least_squares_known(model))
+        return;
+    row[LBR_PLANE_BASE * step] = model->plane.base;
+    row[LBR_PLANE_PER_QUEUE * step] = model->plane.per_queue;
+    row[LBR_PLANE_PER_INPUT * step] = model->plane.per_input;
+    row[LBR_PLANE_LEAST * step] = lbr_least_squares_floor(model);
 }
 
 void lbr_latency_publish(const struct lbr_target *target)

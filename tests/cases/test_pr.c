@@ -204,7 +204,7 @@ static void check(const struct lbr_least_squares *model,
     for (int i = 0; i < 1000; i++) {
         double queue = (double)test_rng_below(&rng, 64);
         double input = uniform(&rng, 0.001, most);
-        double error = fabs(lbr_plane_at(&model->plane, queue, input) /
+        double error = fabs(lbr_least_squares_at(model, queue, input) /
                                 truth(plane, queue, input) -
                             1);
 

@@ -17,8 +17,10 @@ void squares_init(struct squares_model *model)
 long double squares_at(const struct squares_model *model, double queue,
                        double input)
 {
-    return model->plane[0] + model->plane[1] * (long double)queue +
-           model->plane[2] * (long double)input;
+    long double value = model->plane[0] + model->plane[1] * (long double)queue +
+                        model->plane[2] * (long double)input;
+
+    return fmaxl(value, model->level / 64);
 }
 
 /* Gaussian elimination with pivoting; coefficients that are held are 0. */
@@ -83,8 +85,8 @@ static void sum_up(const struct squares_model *model, long double a[3][3],
     }
 }
 
-/* Of all ways to hold some at 0, the one without negative coefficients that
- * leaves the least error. */
+/* Of all ways to hold slopes at 0, the one without negative slopes that leaves
+ * the least error. */
 static void fit(struct squares_model *model, const double *prior)
 {
     long double a[3][3];
@@ -103,12 +105,12 @@ static void fit(struct squares_model *model, const double *prior)
         a[i][i] += pull + rest;
         r[i] += pull * centre[i] + rest * (i == 1 ? unseen : centre[i]);
     }
-    for (int way = 0; way < 8; way++) {
-        int held[3] = {way & 1, way >> 1 & 1, way >> 2 & 1};
+    for (int way = 0; way < 4; way++) {
+        int held[3] = {0, way & 1, way >> 1 & 1};
         long double b[3];
         solve((const long double(*)[3])a, r, held, b);
         long double gain = b[0] * r[0] + b[1] * r[1] + b[2] * r[2];
-        if (b[0] < 0 || b[1] < 0 || b[2] < 0 || gain <= most)
+        if (b[1] < 0 || b[2] < 0 || gain <= most)
             continue;
         most = gain;
         memcpy(model->plane, b, sizeof b);
@@ -170,7 +172,7 @@ void squares_add(struct squares_model *model, double queue, double input,
     sample->x[2] = (long double)input;
     sample->value = (long double)value;
     if (model->count > 0) {
-        scale = fmaxl(squares_at(model, queue, input), model->level / 64);
+        scale = squares_at(model, queue, input);
         long double share =
             leverage(model, sample->x) / (scale * scale) / forgetting;
         long double part = forgetting;

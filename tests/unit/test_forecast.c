@@ -13,7 +13,7 @@ enum { MOST = 200 };
 
 /* A row as a test knows it. */
 struct row {
-    double plane[LBR_LATENCY_KINDS][3];
+    double plane[LBR_LATENCY_KINDS][LBR_PLANE_COLUMNS];
     double queue, others, due;
 };
 
@@ -27,10 +27,11 @@ static struct row random_row(struct test_rng *rng)
     struct row row;
 
     for (int kind = 0; kind < LBR_LATENCY_KINDS; kind++)
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < LBR_PLANE_COLUMNS; i++)
             row.plane[kind][i] = some(rng);
     if (test_rng_below(rng, 4) == 0)
-        row.plane[LBR_FIRST_TOKEN][0] = (double)NAN;
+        row.plane[LBR_FIRST_TOKEN][LBR_PLANE_BASE] = (double)NAN;
+    row.plane[LBR_TOTAL][LBR_PLANE_LEAST] *= 1000;
     row.queue = some(rng);
     row.others = some(rng);
     row.due = test_rng_below(rng, 2) ? some(rng) : (double)INFINITY;
@@ -41,8 +42,8 @@ static void store(struct lbr_forecast *forecast, uint32_t at,
                   const struct row *row)
 {
     for (int kind = 0; kind < LBR_LATENCY_KINDS; kind++)
-        for (int i = 0; i < 3; i++)
-            *lbr_forecast_cell(forecast, LBR_COLUMN_PLANES + 3 * kind + i, at) =
+        for (int i = 0; i < LBR_PLANE_COLUMNS; i++)
+            lbr_forecast_plane(forecast, (enum lbr_latency_kind)kind, i)[at] =
                 row->plane[kind][i];
     *lbr_forecast_cell(forecast, LBR_COLUMN_QUEUE, at) = row->queue;
     *lbr_forecast_cell(forecast, LBR_COLUMN_OTHERS, at) = row->others;
@@ -55,8 +56,11 @@ static double formula(const struct row *row, int kind,
     double work = row->queue + row->others * request->mean_input;
     double late = request->now > row->due ? request->now - row->due : 0;
 
-    return row->plane[kind][0] + row->plane[kind][1] * work +
-           row->plane[kind][2] * request->input + late;
+    double value = row->plane[kind][0] + row->plane[kind][1] * work +
+                   row->plane[kind][2] * request->input;
+
+    return value < row->plane[kind][3] ? row->plane[kind][3] + late
+                                       : value + late;
 }
 
 static void check_same(double value, double wanted)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Recursive least squares against a batch fit in long double, and what must
- * hold for any input: no negative coefficient, nothing that is not finite, no
+ * hold for any input: no negative slope, nothing that is not finite, no
  * wild sample that counts for much. */
 #include "models/least_squares.h"
 
@@ -46,14 +46,15 @@ static void check_plane(const struct lbr_least_squares *model,
         for (double input = 0.5; input <= 8; input += 2.5) {
             double wanted = plane[0] + plane[1] * queue + plane[2] * input;
 
-            assert_near(lbr_plane_at(&model->plane, queue, input), wanted,
+            assert_near(lbr_least_squares_at(model, queue, input), wanted,
                         margin * wanted);
         }
 }
 
 static void check_sane(const struct lbr_least_squares *model)
 {
-    assert_in_real_range(model->plane.base, 0, 1e300);
+    assert_in_real_range(model->plane.base, -1e300, 1e300);
+    assert_true(lbr_least_squares_at(model, 0, 0) > 0);
     assert_in_real_range(model->plane.per_queue, 0, 1e300);
     assert_in_real_range(model->plane.per_input, 0, 1e300);
 }
@@ -87,7 +88,7 @@ static void compare(uint64_t seed, double noise, const struct lbr_plane *prior,
         lbr_least_squares_add(&model, queue, input, value, prior);
         queue = uniform(&rng, 0, 20);
         input = uniform(&rng, 0.1, 8);
-        assert_near(lbr_plane_at(&model.plane, queue, input),
+        assert_near(lbr_least_squares_at(&model, queue, input),
                     (double)squares_at(&batch, queue, input),
                     1e-7 * (double)squares_at(&batch, queue, input));
     }
@@ -145,9 +146,9 @@ static void scale_does_not_matter(void **state)
         lbr_least_squares_add(&small, queue, input, value, NULL);
         lbr_least_squares_add(&large, queue, input, value * 1e9, NULL);
     }
-    assert_near(lbr_plane_at(&large.plane, 7, 3) / 1e9,
-                lbr_plane_at(&small.plane, 7, 3),
-                1e-6 * lbr_plane_at(&small.plane, 7, 3));
+    assert_near(lbr_least_squares_at(&large, 7, 3) / 1e9,
+                lbr_least_squares_at(&small, 7, 3),
+                1e-6 * lbr_least_squares_at(&small, 7, 3));
 }
 
 /* One wild sample, however wild, moves no prediction by more than a few
@@ -169,12 +170,12 @@ static void one_wild_sample(void **state)
 
             teach(&model, &rng, usual, 8 + (size_t)seed * 5, 0.1);
             before = model;
-            value = lbr_plane_at(&model.plane, queue, input);
+            value = lbr_least_squares_at(&model, queue, input);
             lbr_least_squares_add(&model, queue, input, value * wild[w], NULL);
-            assert_near(lbr_plane_at(&model.plane, queue, input), value,
+            assert_near(lbr_least_squares_at(&model, queue, input), value,
                         most * value);
-            value = lbr_plane_at(&before.plane, 5, 2);
-            assert_near(lbr_plane_at(&model.plane, 5, 2), value,
+            value = lbr_least_squares_at(&before, 5, 2);
+            assert_near(lbr_least_squares_at(&model, 5, 2), value,
                         2 * most * value);
         }
 }
@@ -195,7 +196,7 @@ static void a_wild_start(void **state)
             for (int i = 0; i < 50; i++)
                 lbr_least_squares_add(&model, 2, 2,
                                       measured(&rng, usual, 2, 2, 0.05), NULL);
-            assert_in_real_range(lbr_plane_at(&model.plane, 2, 2), 125e6,
+            assert_in_real_range(lbr_least_squares_at(&model, 2, 2), 125e6,
                                  500e6);
         }
 }
@@ -210,7 +211,7 @@ static void constant_input(void **state)
         lbr_least_squares_add(&model, 3, 2, measured(&rng, usual, 3, 2, 0.02),
                               NULL);
     check_sane(&model);
-    assert_near(lbr_plane_at(&model.plane, 3, 2), 290e6, 0.01 * 290e6);
+    assert_near(lbr_least_squares_at(&model, 3, 2), 290e6, 0.01 * 290e6);
     teach(&model, &rng, usual, 1000, 0.02);
     check_plane(&model, usual, 0.06);
 }
@@ -229,7 +230,7 @@ static void collinear_input(void **state)
                               measured(&rng, usual, both, both, 0.02), NULL);
     }
     check_sane(&model);
-    assert_near(lbr_plane_at(&model.plane, 4, 4), 450e6, 0.02 * 450e6);
+    assert_near(lbr_least_squares_at(&model, 4, 4), 450e6, 0.02 * 450e6);
     teach(&model, &rng, usual, 1000, 0.02);
     check_plane(&model, usual, 0.06);
 }
@@ -249,9 +250,8 @@ static void never_a_queue(void **state)
     assert_near(model.plane.per_input, 60e6, 3e6);
 }
 
-/* Where the true plane slopes down, the best one without a negative
- * coefficient is level. */
-static void no_negative_coefficient(void **state)
+/* Where the true plane slopes down, the best one that does not is level. */
+static void no_negative_slope(void **state)
 {
     struct lbr_least_squares model = {.samples = 0};
     struct test_rng rng = {7};
@@ -265,7 +265,7 @@ static void no_negative_coefficient(void **state)
         check_sane(&model);
     }
     assert_near(model.plane.per_queue, 0, 0);
-    assert_in_real_range(lbr_plane_at(&model.plane, 5, 5), 10e6, 100e6);
+    assert_in_real_range(lbr_least_squares_at(&model, 5, 5), 10e6, 100e6);
 }
 
 static void a_step_is_followed(void **state)
@@ -330,7 +330,7 @@ int main(void)
         cmocka_unit_test(constant_input),
         cmocka_unit_test(collinear_input),
         cmocka_unit_test(never_a_queue),
-        cmocka_unit_test(no_negative_coefficient),
+        cmocka_unit_test(no_negative_slope),
         cmocka_unit_test(a_step_is_followed),
         cmocka_unit_test(any_input),
         cmocka_unit_test(bad_values_change_nothing),
