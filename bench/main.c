@@ -13,6 +13,7 @@ static void add_all(bench_list *list)
 {
     bench_suite_peer(list);
     bench_suite_models(list);
+    bench_suite_latency(list);
     bench_suite_trie(list);
     bench_suite_pick(list);
     bench_suite_api(list);

@@ -1370,7 +1370,8 @@ typedef struct lbroute_latency_model {
     int32_t known;     /**< 1: there are enough (8) to predict from. */
     int32_t reserved0; /**< Zero. */
     /** latency = base + per_queue × queue + per_input × input, ns, with work in
-     * kilotokens of uncached input. NaN without samples. */
+     * kilotokens of uncached input, and at least `least_ns`. The slopes are not
+     * below 0; the base may be. NaN without samples. */
     double base_ns;
     double per_queue_ns; /**< For each kilotoken that waits before it. */
     double per_input_ns; /**< For each kilotoken of its own. */
@@ -1382,6 +1383,7 @@ typedef struct lbroute_latency_model {
     int64_t age_ns; /**< Time since the latest sample, ns; -1: none. */
     /** Kilotokens that wait there at `now`, own and others'. */
     double queue;
+    double least_ns; /**< The least that is predicted; NaN without samples. */
 } lbroute_latency_model;
 
 /**

@@ -9,6 +9,7 @@ static void set_defaults(lbroute_latency_model *model)
 {
     memset(model, 0, sizeof *model);
     model->base_ns = model->per_queue_ns = model->per_input_ns = (double)NAN;
+    model->least_ns = (double)NAN;
     model->residual = model->ewma_ns = (double)NAN;
     model->age_ns = -1;
 }
@@ -31,6 +32,7 @@ static void collect_plane(const struct lbr_least_squares *from,
     model->base_ns = from->plane.base;
     model->per_queue_ns = from->plane.per_queue;
     model->per_input_ns = from->plane.per_input;
+    model->least_ns = lbr_least_squares_floor(from);
     if (from->samples > 1)
         model->residual = from->usual_error;
 }

@@ -7,6 +7,9 @@
 /* Weight that is left of a sample after one more. */
 #define FORGETTING 0.995
 
+/* As many count as much together as all for ever. */
+#define MEMORY 200
+
 /* The ridge, as a part of each coefficient's information; and the least there
  * is of it, as a part of that of the base: one token against a kilotoken. */
 #define RIDGE 1e-4
@@ -55,19 +58,15 @@ static void pin(struct equations *equations, unsigned j)
 }
 
 /* Solves by L D L'. The ridge keeps every pivot far from 0. */
-static void solve(struct lbr_least_squares *model,
-                  const struct equations *whole, unsigned pinned, double b[3])
+static void solve_all(struct lbr_least_squares *model,
+                      const struct equations *equations, double b[3])
 {
-    struct equations equations = *whole;
-    const double *a = equations.a;
+    const double *a = equations->a;
+    const double *r = equations->r;
     double *l = model->lower;
     double *inverse = model->pivots;
     double y1, y2, c;
-    unsigned j;
 
-    for (j = 0; pinned >> j; j++)
-        if (pinned >> j & 1)
-            pin(&equations, j);
     inverse[0] = 1 / a[A00];
     l[L10] = a[A10] * inverse[0];
     l[L20] = a[A20] * inverse[0];
@@ -75,12 +74,30 @@ static void solve(struct lbr_least_squares *model,
     c = a[A21] - l[L20] * a[A10];
     l[L21] = c * inverse[1];
     inverse[2] = 1 / (a[A22] - l[L20] * a[A20] - l[L21] * c);
-    y1 = equations.r[1] - l[L10] * equations.r[0];
-    y2 = equations.r[2] - l[L20] * equations.r[0] - l[L21] * y1;
+    y1 = r[1] - l[L10] * r[0];
+    y2 = r[2] - l[L20] * r[0] - l[L21] * y1;
     b[2] = y2 * inverse[2];
     b[1] = y1 * inverse[1] - l[L21] * b[2];
-    b[0] = equations.r[0] * inverse[0] - l[L10] * b[1] - l[L20] * b[2];
+    b[0] = r[0] * inverse[0] - l[L10] * b[1] - l[L20] * b[2];
+}
+
+static void solve(struct lbr_least_squares *model,
+                  const struct equations *equations, unsigned pinned,
+                  double b[3])
+{
+    struct equations rest;
+
     model->pinned = pinned;
+    if (!pinned) {
+        solve_all(model, equations, b);
+        return;
+    }
+    rest = *equations;
+    if (pinned & PIN_QUEUE)
+        pin(&rest, 1);
+    if (pinned & PIN_INPUT)
+        pin(&rest, 2);
+    solve_all(model, &rest, b);
 }
 
 /* Whether neither slope is below 0 and none that is held at 0 would rise. */
@@ -194,22 +211,47 @@ static void accumulate(struct lbr_least_squares *model, double keep,
     r[2] = keep * r[2] + weight * input * value;
 }
 
-/* The part of an error that counts, and what errors are usual from now on. */
-static double clipped(struct lbr_least_squares *model, double error,
-                      double gain)
+/* fmin() and fmax() would be calls: they must heed NaN. */
+static double smaller(double a, double b)
 {
-    double size = fabs(error);
-    double most = CLIP * model->usual_error + LEAST_CLIP;
-    double step = 1 + fmax(ERROR_STEP, 1 / (double)model->samples);
-    double move = MOST_MOVE * fmax(1, model->usual_error / HIGH_ERROR);
+    return a < b ? a : b;
+}
 
-    if (lbr_least_squares_known(model) && most * gain > move)
-        most = move / gain;
-    if (size > model->usual_error)
-        model->usual_error = fmin(model->usual_error * step, MOST_ERROR);
-    else
-        model->usual_error = fmax(model->usual_error / step, LEAST_ERROR);
-    return size > most ? copysign(most, error) : error;
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* An even share of the samples that are not forgotten. */
+static double even_share(const struct lbr_least_squares *model)
+{
+    return model->samples < MEMORY ? 1 / ((double)model->samples + 1)
+                                   : 1 - FORGETTING;
+}
+
+/* Lets the usual error follow the size of one more. */
+static void learn_error(struct lbr_least_squares *model, double size)
+{
+    double step = 1 + ERROR_STEP;
+
+    if ((double)model->samples * ERROR_STEP < 1)
+        step = 1 + 1 / (double)model->samples;
+    model->usual_error = size > model->usual_error
+                             ? smaller(model->usual_error * step, MOST_ERROR)
+                             : larger(model->usual_error / step, LEAST_ERROR);
+}
+
+/* The part of an error that counts, of a sample of this share. */
+static double clipped(const struct lbr_least_squares *model, double error,
+                      double share)
+{
+    double most = CLIP * model->usual_error + LEAST_CLIP;
+    double move = MOST_MOVE * larger(1, model->usual_error / HIGH_ERROR);
+
+    /* it moves its own point by share / (1 + share) of the error */
+    if (lbr_least_squares_known(model) && most * share > move * (1 + share))
+        most = move * (1 + share) / share;
+    return fabs(error) > most ? copysign(most, error) : error;
 }
 
 static void add_first(struct lbr_least_squares *model, double queue,
@@ -227,19 +269,21 @@ static void add_further(struct lbr_least_squares *model, double queue,
                         double input, double value)
 {
     double scale = lbr_least_squares_at(model, queue, input);
-    double weight = 1 / (scale * scale);
+    double inverse = 1 / scale;
+    double weight = inverse * inverse;
     double share = weight * leverage(model, queue, input) / FORGETTING;
-    double count = fmin((double)model->samples + 1, 1 / (1 - FORGETTING));
-    double least = model->samples < YOUNG ? 1 / count : LEAST_SHARE;
+    double even = even_share(model);
+    double least = model->samples < YOUNG ? even : LEAST_SHARE;
+    double error = value * inverse - 1;
     double keep = FORGETTING;
 
     if (share < least) {
-        keep *= fmax(share / least, MOST_FADING);
+        keep *= larger(share / least, MOST_FADING);
         share = least;
     }
-    value =
-        scale * (1 + clipped(model, value / scale - 1, share / (1 + share)));
-    model->level += (value - model->level) / count;
+    value = scale * (1 + clipped(model, error, share));
+    learn_error(model, fabs(error));
+    model->level += (value - model->level) * even;
     accumulate(model, keep, weight, queue, input, value);
 }
 

@@ -246,7 +246,7 @@ PIN(lbroute_target_stats, pending_tokens, 384);
 PIN(lbroute_target_stats, pending_requests, 392);
 PIN(lbroute_target_stats, reserved1, 396);
 
-SIZE(lbroute_latency_model, 80);
+SIZE(lbroute_latency_model, 88);
 PIN(lbroute_latency_model, size, 0);
 PIN(lbroute_latency_model, samples, 8);
 PIN(lbroute_latency_model, known, 16);
@@ -258,6 +258,7 @@ PIN(lbroute_latency_model, residual, 48);
 PIN(lbroute_latency_model, ewma_ns, 56);
 PIN(lbroute_latency_model, age_ns, 64);
 PIN(lbroute_latency_model, queue, 72);
+PIN(lbroute_latency_model, least_ns, 80);
 
 SIZE(lbroute_client_share, 48);
 PIN(lbroute_client_share, size, 0);
