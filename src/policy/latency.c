@@ -83,8 +83,7 @@ int lbr_latency_stale(const struct lbr_pick *pick, uint32_t position)
     double taught =
         *lbr_forecast_cell(&pick->group->forecast, LBR_COLUMN_TAUGHT, position);
 
-    return !((double)pick->now - taught <=
-             (double)pick->scope.pool->params.fastest_age);
+    return !(taught >= lbr_latency_stale_before(pick));
 }
 
 int lbr_latency_idle(const struct lbr_pick *pick, uint32_t position)

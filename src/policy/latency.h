@@ -26,7 +26,13 @@ double lbr_latency_expected(const struct lbr_pick *pick, uint32_t position,
  * LBR_LATENCY_KINDS when too little is known of either. */
 enum lbr_latency_kind lbr_latency_rank(const struct lbr_pick *pick);
 
-/* Whether a member has no sample as young as the pool's fastest.age. */
+/* Samples from before this time are older than the pool's fastest.age. */
+static inline double lbr_latency_stale_before(const struct lbr_pick *pick)
+{
+    return (double)pick->now - (double)pick->scope.pool->params.fastest_age;
+}
+
+/* Whether a member has no sample as young as that. */
 int lbr_latency_stale(const struct lbr_pick *pick, uint32_t position);
 
 /* Whether a stale member may be tried: one request at a time. */

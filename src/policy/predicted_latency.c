@@ -20,19 +20,24 @@ struct outlook {
     const double *expected; /* NaN: unknown */
     const double *load;     /* relative; +inf: may not be chosen */
     const double *base, *per_input, *least; /* of the planes */
-    double usual_input;                     /* kilotokens */
-    double mean;                            /* of what is expected */
-    double lowest;                          /* load */
+    const double *taught; /* time of the latest sample; NaN: none */
+    double usual_input;   /* kilotokens */
+    double mean;          /* of what is expected */
+    double lowest;        /* load */
     double lowest_time;
     uint32_t count;
 };
 
+/* Without a filter the order knows them, +inf of those that are not usable. */
 static const double *loads(const struct lbr_pick *pick)
 {
     double *load = lbr_forecast_column(&pick->group->forecast, LBR_COLUMN_LOAD);
+    uint32_t count = pick->group->count;
     uint32_t i;
 
-    for (i = 0; i < pick->group->count; i++)
+    for (i = 0; i < count && !pick->filtered; i++)
+        load[i] = lbr_load_order_load(&pick->group->order, i);
+    for (; i < count; i++)
         load[i] = lbr_bits_has(pick->mask, i) ? lbr_affinity_load(pick, i)
                                               : (double)INFINITY;
     return load;
@@ -81,6 +86,7 @@ static struct outlook look(const struct lbr_pick *pick,
     outlook.base = lbr_forecast_plane(forecast, kind, LBR_PLANE_BASE);
     outlook.per_input = lbr_forecast_plane(forecast, kind, LBR_PLANE_PER_INPUT);
     outlook.least = lbr_forecast_plane(forecast, kind, LBR_PLANE_LEAST);
+    outlook.taught = lbr_forecast_column(forecast, LBR_COLUMN_TAUGHT);
     outlook.usual_input = request.mean_input;
     outlook.count = forecast->count;
     outlook.load = loads(pick);
@@ -132,11 +138,12 @@ static uint32_t best(const struct lbr_pick *pick, const struct outlook *outlook)
 static uint32_t trial(const struct lbr_pick *pick,
                       const struct outlook *outlook)
 {
+    double limit = lbr_latency_stale_before(pick);
     uint32_t leader = LBR_BITS_NONE;
     uint32_t i;
 
     for (i = 0; i < outlook->count; i++)
-        if (lbr_latency_stale(pick, i) && in_window(outlook, i) &&
+        if (!(outlook->taught[i] >= limit) && in_window(outlook, i) &&
             lbr_latency_idle(pick, i) &&
             (leader == LBR_BITS_NONE ||
              lbr_affinity_less_busy(pick, i, leader)))
