@@ -25,9 +25,11 @@
 #define MOST_MOVE 0.03
 #define HIGH_ERROR 0.25
 
-/* A young model's samples weigh at least an even share each, later ones a tenth
- * of that, as far as halving what was before can make it so. */
+/* A young model's samples weigh at least an even share each, those of one that
+ * is mostly wrong four, others a tenth, as far as halving what was before can
+ * make it so. */
 #define YOUNG 50
+#define DOUBTFUL_SHARES 4
 #define LEAST_SHARE ((1 - FORGETTING) / 10)
 #define MOST_FADING 0.5
 
@@ -229,6 +231,14 @@ static double even_share(const struct lbr_least_squares *model)
                                    : 1 - FORGETTING;
 }
 
+/* What a sample weighs at least, against all before it. */
+static double least_share(const struct lbr_least_squares *model, double even)
+{
+    if (model->usual_error > HIGH_ERROR)
+        return even * DOUBTFUL_SHARES;
+    return model->samples < YOUNG ? even : LEAST_SHARE;
+}
+
 /* Lets the usual error follow the size of one more. */
 static void learn_error(struct lbr_least_squares *model, double size)
 {
@@ -273,7 +283,7 @@ static void add_further(struct lbr_least_squares *model, double queue,
     double weight = inverse * inverse;
     double share = weight * leverage(model, queue, input) / FORGETTING;
     double even = even_share(model);
-    double least = model->samples < YOUNG ? even : LEAST_SHARE;
+    double least = least_share(model, even);
     double error = value * inverse - 1;
     double keep = FORGETTING;
 

@@ -23,8 +23,9 @@
  * A sample far off is taken for one at six times the usual error, and moves the
  * prediction of its own point by at most 3 %, once the plane is known and as
  * long as errors of 25 % are unusual. Usual is the median of the errors, which
- * grows by 5 % (at first by more) with each sample beyond it: a lasting change
- * is followed, a wild sample is not. */
+ * grows by 5 % (at first by more) with each sample beyond it. Once errors of
+ * 25 % are usual, what was before fades faster: a lasting change is followed
+ * within 100 to 250 samples, a wild sample is not. */
 #ifndef LBR_MODELS_LEAST_SQUARES_H
 #define LBR_MODELS_LEAST_SQUARES_H
 

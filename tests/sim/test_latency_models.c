@@ -205,9 +205,10 @@ static double median(const struct fixture *fixture, size_t who)
     return fixture->errors[who][count / 2];
 }
 
-/* The library's median error is at most |most|. Least mean squares are worse by
- * a tenth or more; whoever counts requests by half. */
-static void compare(struct fixture *fixture, double most)
+/* The library's median error is at most |most|. Least mean squares are worse
+ * |nlms| times or more: by little where all prompts are long, so that the
+ * latest answers say most. Whoever counts requests is worse by half. */
+static void compare(struct fixture *fixture, double most, double nlms)
 {
     double own;
 
@@ -218,7 +219,7 @@ static void compare(struct fixture *fixture, double most)
            "counting requests %.3f\n",
            own, median(fixture, 0), median(fixture, 1));
     assert_in_real_range(own, 0, most);
-    assert_true(median(fixture, 0) > 1.1 * own);
+    assert_true(median(fixture, 0) > nlms * own);
     assert_true(median(fixture, 1) > 1.5 * own);
 }
 
@@ -244,13 +245,13 @@ static void read_trace(struct fixture *fixture, const char *name, double load)
 static void azure_conversations(void **state)
 {
     read_trace(*state, "azure_llm_2023_conv.csv.gz", 6);
-    compare(*state, 0.15);
+    compare(*state, 0.15, 1.15);
 }
 
 static void mooncake_conversations(void **state)
 {
     read_trace(*state, "mooncake_conversation.jsonl.gz", 1);
-    compare(*state, 0.20);
+    compare(*state, 0.20, 1.05);
 }
 
 static void generated_bursts(void **state)
@@ -260,7 +261,7 @@ static void generated_bursts(void **state)
     struct generator_options options = {bursts->default_rate, 600, 1, 0, 0};
 
     generator_run(bursts, &options, &fixture->work);
-    compare(fixture, 0.15);
+    compare(fixture, 0.15, 1.2);
 }
 
 int main(void)

@@ -177,6 +177,8 @@ void squares_add(struct squares_model *model, double queue, double input,
             leverage(model, sample->x) / (scale * scale) / forgetting;
         long double part = forgetting;
         long double least = model->count < 50 ? 1 / count : 0.0005L;
+        if (model->usual_error > 0.25L)
+            least = 4 / count;
         if (share < least) {
             part *= fmaxl(share / least, 0.5L);
             share = least;

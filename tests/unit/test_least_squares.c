@@ -268,6 +268,33 @@ static void no_negative_slope(void **state)
     assert_in_real_range(lbr_least_squares_at(&model, 5, 5), 10e6, 100e6);
 }
 
+/* Within 300 samples the mean error is below 15 %, whatever the step. */
+static void a_step_is_followed_soon(void **state)
+{
+    static const double steps[] = {0.1, 0.5, 2, 5, 10};
+    (void)state;
+
+    for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
+        struct lbr_least_squares model = {.samples = 0};
+        struct test_rng rng = {k + 1};
+        double stepped[3];
+        double error = 0;
+
+        for (int i = 0; i < 3; i++)
+            stepped[i] = usual[i] * steps[k];
+        teach(&model, &rng, usual, 3000, 0.1);
+        teach(&model, &rng, stepped, 300, 0.1);
+        for (double queue = 0; queue <= 20; queue += 5)
+            for (double input = 1; input < 8; input += 3)
+                error += fabs(lbr_least_squares_at(&model, queue, input) /
+                                  (stepped[0] + stepped[1] * queue +
+                                   stepped[2] * input) -
+                              1) /
+                         15;
+        assert_in_real_range(error, 0, 0.15);
+    }
+}
+
 static void a_step_is_followed(void **state)
 {
     static const double slower[3] = {300e6, 20e6, 200e6};
@@ -331,6 +358,7 @@ int main(void)
         cmocka_unit_test(collinear_input),
         cmocka_unit_test(never_a_queue),
         cmocka_unit_test(no_negative_slope),
+        cmocka_unit_test(a_step_is_followed_soon),
         cmocka_unit_test(a_step_is_followed),
         cmocka_unit_test(any_input),
         cmocka_unit_test(bad_values_change_nothing),
