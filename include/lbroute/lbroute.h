@@ -921,8 +921,9 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  * [any thread]. No allocation once warm; a prompt that is new to a
  * `cache_aware` or `pipeline` pool may take some within the budget, and without
  * memory only its head is remembered. Logarithmic in the pool's targets for the
- * load and weight rules; linear when a filter depends on the request
- * (exclusions, models, token limits) or on rejection. `cache_aware` is linear
+ * load and weight rules; linear under `fastest` and `predicted_latency`, when a
+ * filter depends on the request (exclusions, models, token limits) or on
+ * rejection. `cache_aware` is linear
  * in the prompt and, where no target knows enough of it, in the pool's targets;
  * `pipeline` in both. Scorers of the host run in the calling thread, without
  * the router's lock; see lbroute_scorer_register().

@@ -446,6 +446,176 @@ static void a_new_target_is_unknown(void **state)
     fleet_close(&fleet);
 }
 
+/* Events of callers that know no latency: all of it is unknown. */
+static void events_of_older_callers(void **state)
+{
+    struct fleet fleet;
+    lbroute_event event;
+    (void)state;
+
+    fleet_open(&fleet, "predicted_latency", 1, 1);
+    memset(&event, 0, sizeof event);
+    event.size = offsetof(lbroute_event, latency_ns);
+    for (int i = 0; i < 10; i++) {
+        fleet_pick(&fleet);
+        fleet.now += 250 * ms;
+        event.ticket = fleet.held[0].ticket;
+        event.kind = LBROUTE_EVENT_SUCCESS;
+        assert_int_equal(lbroute_observe(fleet.router, &event, fleet.now),
+                         LBROUTE_OK);
+        fleet.held_count = 0;
+    }
+    assert_near(fleet_expected(&fleet, 0, TOTAL), 250e6, 1e6);
+    assert_int_equal(fleet_stats(&fleet, 0).input_tokens, 0);
+    fleet_close(&fleet);
+}
+
+static void usage_is_counted(void **state)
+{
+    static const char *const strategies[] = {"predicted_latency", "weighted"};
+    (void)state;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct fleet fleet;
+        lbroute_event event;
+
+        fleet_open(&fleet, strategies[i], 1, 1);
+        lbroute_event_init(&event, sizeof event);
+        event.input_tokens = 1000;
+        event.cached_tokens = 400;
+        event.output_tokens = 50;
+        for (int kind = LBROUTE_EVENT_SUCCESS; kind < LBROUTE_EVENT_COUNT;
+             kind++) {
+            fleet_pick(&fleet);
+            event.ticket = fleet.held[--fleet.held_count].ticket;
+            event.kind = kind;
+            assert_int_equal(lbroute_observe(fleet.router, &event, fleet.now),
+                             LBROUTE_OK);
+        }
+        assert_int_equal(fleet_stats(&fleet, 0).input_tokens, 1000);
+        assert_int_equal(fleet_stats(&fleet, 0).cached_tokens, 400);
+        assert_int_equal(fleet_stats(&fleet, 0).output_tokens, 50);
+        fleet_close(&fleet);
+    }
+}
+
+static void reading_a_model_wrongly(void **state)
+{
+    struct fleet fleet;
+    lbroute_latency_model model;
+    lbroute_target target;
+    (void)state;
+
+    fleet_open(&fleet, "predicted_latency", 2, 1);
+    target = fleet.targets[0];
+    lbroute_latency_model_init(&model, sizeof model);
+    for (int kind = -1; kind <= LBROUTE_LATENCY_COUNT;
+         kind += LBROUTE_LATENCY_COUNT + 1)
+        assert_int_equal(
+            lbroute_get_latency_model(fleet.router, target, kind, 0, &model),
+            LBROUTE_ERR_INVALID);
+    assert_int_equal(lbroute_get_latency_model(NULL, target, 0, 0, &model),
+                     LBROUTE_ERR_INVALID);
+    assert_int_equal(
+        lbroute_get_latency_model(fleet.router, target, 0, 0, NULL),
+        LBROUTE_ERR_INVALID);
+    model.size = 7;
+    assert_int_equal(
+        lbroute_get_latency_model(fleet.router, target, 0, 0, &model),
+        LBROUTE_ERR_INVALID);
+    model.size = sizeof model;
+    fleet_remove(&fleet, 0);
+    assert_int_equal(
+        lbroute_get_latency_model(fleet.router, target, 0, 0, &model),
+        LBROUTE_ERR_NOT_FOUND);
+    assert_true(isnan(model.base_ns) && isnan(model.ewma_ns));
+    assert_int_equal(model.age_ns, -1);
+    fleet_close(&fleet);
+}
+
+/* ---- scorers of the pipeline ---- */
+
+static double score_of(struct fleet *fleet, size_t index)
+{
+    lbroute_candidate rows[3];
+    lbroute_decision decision;
+    size_t count;
+
+    for (int i = 0; i < 3; i++)
+        lbroute_candidate_init(&rows[i], sizeof rows[i]);
+    lbroute_decision_init(&decision, sizeof decision);
+    assert_int_equal(lbroute_explain(fleet->router, &fleet->request, fleet->now,
+                                     &decision, rows, 3, &count),
+                     LBROUTE_OK);
+    return rows[index].score;
+}
+
+static void open_pipeline(struct fleet *fleet, const char *scorer)
+{
+    static const char *const others[] = {"pipeline.weight", "pipeline.load",
+                                         "pipeline.prefix", "pipeline.session"};
+
+    fleet_open(fleet, "pipeline", 3, 1);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        fleet_param(fleet, others[i], 0);
+    fleet_param(fleet, scorer, 2);
+}
+
+/* The lowest / own, the mean of the known where unknown, times the weight. */
+static void the_scorers_of_latency(void **state)
+{
+    static const char *const scorers[] = {"pipeline.latency",
+                                          "pipeline.predicted_latency"};
+    (void)state;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct fleet fleet;
+
+        open_pipeline(&fleet, scorers[i]);
+        for (size_t t = 0; t < 3; t++)
+            assert_near(score_of(&fleet, t), 0, 0);
+        fleet_teach(&fleet, 0, 200 * ms, 200 * ms, 10);
+        fleet_teach(&fleet, 1, 100 * ms, 100 * ms, 10);
+        assert_near(score_of(&fleet, 0), 1, 0.01);
+        assert_near(score_of(&fleet, 1), 2, 0.01);
+        assert_near(score_of(&fleet, 2), 1.5, 0.01);
+        assert_int_equal(fleet_pick(&fleet), 1);
+        assert_int_equal(fleet.decision.rule, LBROUTE_RULE_PIPELINE);
+        fleet.now += 61 * TEST_S; /* averages are out of date, planes not */
+        fleet_settle_all(&fleet, LBROUTE_EVENT_CANCEL);
+        assert_near(score_of(&fleet, 1), i == 0 ? 0 : 2, 0.01);
+        fleet_close(&fleet);
+    }
+}
+
+/* What a target knows of the prompt it need not compute. */
+static void known_prompts_are_predicted_shorter(void **state)
+{
+    static char prompt[4000];
+    struct fleet fleet;
+    (void)state;
+
+    open_pipeline(&fleet, "pipeline.predicted_latency");
+    fleet_param(&fleet, "prefix.common", 2);
+    for (size_t t = 0; t < 3; t++)
+        for (uint64_t i = 1; i <= 20; i++) {
+            fleet.request.input_tokens = (int64_t)(i * 100);
+            fleet_teach(&fleet, t, 10 * ms + i * 10 * ms, 900 * ms, 1);
+        }
+    memset(prompt, 'p', sizeof prompt);
+    fleet.request.input_tokens = -1;
+    fleet.request.prompt = prompt;
+    fleet.request.prompt_len = sizeof prompt; /* 1,000 tokens */
+    assert_near(fleet_expected(&fleet, 1, FIRST), 110e6, 1e6);
+    fleet_hold(&fleet, 1, 1);
+    fleet_settle_all(&fleet, LBROUTE_EVENT_CANCEL);
+    assert_near(fleet_expected(&fleet, 0, FIRST), 110e6, 1e6);
+    assert_near(fleet_expected(&fleet, 1, FIRST), 10e6, 1e6);
+    assert_int_equal(fleet_pick(&fleet), 1);
+    assert_int_equal(fleet_stats(&fleet, 1).pending_tokens, 0);
+    fleet_close(&fleet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -463,6 +633,11 @@ int main(void)
         cmocka_unit_test(ranking_by_total),
         cmocka_unit_test(waiting_of_others_counts),
         cmocka_unit_test(a_new_target_is_unknown),
+        cmocka_unit_test(events_of_older_callers),
+        cmocka_unit_test(usage_is_counted),
+        cmocka_unit_test(reading_a_model_wrongly),
+        cmocka_unit_test(the_scorers_of_latency),
+        cmocka_unit_test(known_prompts_are_predicted_shorter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
