@@ -112,6 +112,7 @@ void bench_case_compare(bench_case *test, bench_compare compare,
  * comes first. */
 void bench_suite_peer(bench_list *list);
 void bench_suite_models(bench_list *list);
+void bench_suite_latency(bench_list *list);
 void bench_suite_trie(bench_list *list);
 void bench_suite_pick(bench_list *list);
 void bench_suite_prompts(bench_list *list, const struct bench_text *text);

@@ -14,6 +14,7 @@ static void add_all(bench_list *list, const bench_text *text)
 {
     bench_suite_peer(list);
     bench_suite_models(list);
+    bench_suite_latency(list);
     bench_suite_trie(list);
     bench_suite_pick(list);
     bench_suite_prompts(list, text);

@@ -44,6 +44,8 @@ static const char HELP[] =
     "  schedule.step.N         the weighted sequence alone, ten weights\n"
     "  ring.lookup.N           owner of a key on the hash ring, alone;\n"
     "  ring.lookup.N.chained   the same, one lookup waiting for the other\n"
+    "  model.rls.update        one sample of a latency model, alone\n"
+    "  model.rls.predict.N     the latency of N targets, alone\n"
     "  trie.find.chat.N        what one owner holds of a chat prompt, alone\n"
     "  trie.record.chat.N      find and record a conversation's next turn\n"
     "  trie.find.128k.N, trie.record.128k.N\n"

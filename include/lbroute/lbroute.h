@@ -139,34 +139,38 @@ enum {
 /** The rule that really decided a pick (it can differ from the pool's
  * strategy, for example when a pinned target is full). */
 enum {
-    LBROUTE_RULE_NONE = 0,              /**< Nothing was picked. */
-    LBROUTE_RULE_WEIGHTED = 1,          /**< Smooth weighted round-robin. */
-    LBROUTE_RULE_ROUND_ROBIN = 2,       /**< Rotation. */
-    LBROUTE_RULE_RANDOM = 3,            /**< Uniform draw. */
-    LBROUTE_RULE_POWER_OF_TWO = 4,      /**< Better of two draws. */
-    LBROUTE_RULE_LEAST_CONNECTIONS = 5, /**< Lowest relative load. */
-    LBROUTE_RULE_CONSISTENT_HASH = 6,   /**< Owner of the key on the ring. */
-    LBROUTE_RULE_RING_NEXT = 7,         /**< A later ring point: the owner was
-                                         * ineligible or above the bound. */
-    LBROUTE_RULE_STICKY_SESSION = 8,    /**< Pin of the session or client. */
-    LBROUTE_RULE_CACHE_AWARE = 9,       /**< Longest known leading part. */
-    LBROUTE_RULE_LEAST_WARMED = 10,     /**< Fewest prompts remembered. */
-    LBROUTE_RULE_KV_AWARE = 11,         /**< Longest match in blocks among the
-                                         * least busy. */
-    LBROUTE_RULE_PIPELINE = 12,         /**< Highest weighted score. */
-    LBROUTE_RULE_LORA_AWARE = 13,       /**< Holds the adapter, among the least
-                                         * busy. */
-    LBROUTE_RULE_LORA_SLOT = 14,        /**< Has a free slot for the adapter,
-                                         * which nobody there holds. */
-    LBROUTE_RULE_LMCACHE_AWARE = 15,    /**< Longest match by the request's
-                                         * lookup, among the least busy. */
-    LBROUTE_RULE_LMCACHE_ROOM = 16,     /**< Most free cache for its load. */
-    LBROUTE_RULE_CHEAPEST = 17,         /**< Lowest cost of the request. */
-    LBROUTE_RULE_ADAPTIVE = 18,         /**< Best blend of latency, cost and
-                                         * load. */
-    LBROUTE_RULE_EXPLORE = 19,          /**< A trial of `adaptive`, at
-                                         * random. */
-    LBROUTE_RULE_COUNT = 20             /**< Number of rules. */
+    LBROUTE_RULE_NONE = 0,               /**< Nothing was picked. */
+    LBROUTE_RULE_WEIGHTED = 1,           /**< Smooth weighted round-robin. */
+    LBROUTE_RULE_ROUND_ROBIN = 2,        /**< Rotation. */
+    LBROUTE_RULE_RANDOM = 3,             /**< Uniform draw. */
+    LBROUTE_RULE_POWER_OF_TWO = 4,       /**< Better of two draws. */
+    LBROUTE_RULE_LEAST_CONNECTIONS = 5,  /**< Lowest relative load. */
+    LBROUTE_RULE_CONSISTENT_HASH = 6,    /**< Owner of the key on the ring. */
+    LBROUTE_RULE_RING_NEXT = 7,          /**< A later ring point: the owner was
+                                          * ineligible or above the bound. */
+    LBROUTE_RULE_STICKY_SESSION = 8,     /**< Pin of the session or client. */
+    LBROUTE_RULE_CACHE_AWARE = 9,        /**< Longest known leading part. */
+    LBROUTE_RULE_LEAST_WARMED = 10,      /**< Fewest prompts remembered. */
+    LBROUTE_RULE_KV_AWARE = 11,          /**< Longest match in blocks among the
+                                          * least busy. */
+    LBROUTE_RULE_PIPELINE = 12,          /**< Highest weighted score. */
+    LBROUTE_RULE_LORA_AWARE = 13,        /**< Holds the adapter, among the least
+                                          * busy. */
+    LBROUTE_RULE_LORA_SLOT = 14,         /**< Has a free slot for the adapter,
+                                          * which nobody there holds. */
+    LBROUTE_RULE_LMCACHE_AWARE = 15,     /**< Longest match by the request's
+                                          * lookup, among the least busy. */
+    LBROUTE_RULE_LMCACHE_ROOM = 16,      /**< Most free cache for its load. */
+    LBROUTE_RULE_CHEAPEST = 17,          /**< Lowest cost of the request. */
+    LBROUTE_RULE_ADAPTIVE = 18,          /**< Best blend of latency, cost and
+                                          * load. */
+    LBROUTE_RULE_EXPLORE = 19,           /**< A trial of `adaptive`, at
+                                          * random. */
+    LBROUTE_RULE_FASTEST = 20,           /**< Lowest mean latency. */
+    LBROUTE_RULE_PREDICTED_LATENCY = 21, /**< Lowest predicted latency. */
+    LBROUTE_RULE_TRIAL = 22,             /**< To learn the latency of a target
+                                          * of which nothing recent is known. */
+    LBROUTE_RULE_COUNT = 23              /**< Number of rules. */
 };
 
 /** Kinds of event for lbroute_observe(). */
@@ -207,6 +211,13 @@ enum {
     LBROUTE_GAUGE_BLOCK_TOKENS = 6, /**< Tokens in one of these blocks, 0 to
                                      * 1e6. */
     LBROUTE_GAUGE_COUNT = 7         /**< Number of gauges. */
+};
+
+/** Which latency of a target is meant. */
+enum {
+    LBROUTE_LATENCY_FIRST_TOKEN = 0, /**< From the pick to the first token. */
+    LBROUTE_LATENCY_TOTAL = 1,       /**< From the pick to the end. */
+    LBROUTE_LATENCY_COUNT = 2        /**< Number of kinds. */
 };
 
 /** @} */
@@ -1138,6 +1149,11 @@ typedef struct lbroute_decision {
     /** What the request will cost there, pico-USD, INT64_MAX also for more;
      * -1: unknown. */
     int64_t expected_cost_pusd;
+    /** Time to first token and total time that the target's models expect, ns;
+     * -1: unknown, as everywhere but under the strategies that learn latency
+     * (`fastest`, `predicted_latency`, `adaptive`, `pipeline`). */
+    int64_t expected_ttft_ns;
+    int64_t expected_total_ns; /**< See above. */
 } lbroute_decision;
 
 /**
@@ -1179,8 +1195,9 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  * [any thread]. No allocation once warm; a prompt that is new to a
  * `cache_aware` or `pipeline` pool may take some within the budget, and without
  * memory only its head is remembered. Logarithmic in the pool's targets for the
- * load and weight rules; linear when a filter depends on the request
- * (exclusions, models, token limits) or on rejection. `cache_aware` is linear
+ * load and weight rules; linear under `fastest` and `predicted_latency`, when a
+ * filter depends on the request (exclusions, models, token limits) or on
+ * rejection. `cache_aware` is linear
  * in the prompt and, where no target knows enough of it, in the pool's targets;
  * `pipeline` and `adaptive` in both, `cheapest` in the targets, `lora_aware`
  * with an adapter in the targets, `lmcache_aware` in the targets and the
@@ -1204,6 +1221,8 @@ typedef struct lbroute_candidate {
     double score; /**< What the rule ranks by; NaN if it does not. */
     /** As in the decision; scorers see it before prompts were compared. */
     int64_t expected_cost_pusd;
+    int64_t expected_ttft_ns;  /**< As in the decision; -1: unknown. */
+    int64_t expected_total_ns; /**< Likewise. */
 } lbroute_candidate;
 
 /**
@@ -1245,10 +1264,19 @@ typedef struct lbroute_event {
     lbroute_ticket ticket; /**< From the decision. */
     int32_t kind;          /**< A `LBROUTE_EVENT_` value. */
     int32_t reserved0;     /**< Zero. */
+    /** What the host measured, ns: time to the first token on FIRST_TOKEN, the
+     * whole time on SUCCESS, not read on others. -1 (default): from the pick
+     * to `now`. 0 was not measured and teaches nothing. */
+    int64_t latency_ns;
+    /** Usage as the engine reported it on SUCCESS, tokens; -1 (default):
+     * unknown. Input counts the cached part, too. */
+    int64_t input_tokens;
+    int64_t cached_tokens; /**< Of the input, found in its cache. */
+    int64_t output_tokens; /**< Of the answer. */
 } lbroute_event;
 
 /**
- * Fills in the defaults (no ticket, kind 0).
+ * Fills in the defaults (no ticket, kind 0, latency and usage -1).
  *
  * @param event the struct, at least `size` bytes; NULL does nothing.
  * @param size sizeof(lbroute_event) as the caller sees it.
@@ -1261,13 +1289,20 @@ void lbroute_event_init(lbroute_event *event, size_t size);
  * Tells the router what became of a picked request. FIRST_TOKEN keeps the
  * ticket open; every other kind settles it and releases its slot.
  *
+ * Under the strategies that learn latency, a SUCCESS teaches the target's total
+ * time and, if a FIRST_TOKEN came before, the time to that. No other outcome
+ * teaches any: a target that fails fast does not look fast.
+ *
  * @param router the router.
- * @param event ticket and kind.
+ * @param event ticket, kind, and what was measured.
  * @param now time, ns.
  * @return 0; #LBROUTE_ERR_NOT_FOUND for a ticket that was settled, expired or
  *     never existed (nothing happens); #LBROUTE_ERR_INVALID for NULL or an
  *     unknown kind. With an unknown kind an open ticket is settled all the
  *     same, as CANCEL would: a slot that leaks is the greater harm.
+ *     #LBROUTE_ERR_RANGE for a latency or token count below -1: the event
+ *     counts all the same, but the bad number is taken for one that was not
+ *     measured.
  *
  * [any thread]. No allocation once warm. Logarithmic in the pool's targets.
  */
@@ -1608,6 +1643,14 @@ typedef struct lbroute_target_stats {
     int32_t cache_stale;      /**< 1: there was a report, but too long ago. */
     int32_t max_adapters;     /**< Adapters that it can hold; -1: unknown. */
     uint32_t adapters;        /**< Adapters taken to be held at `now`. */
+    uint64_t input_tokens;    /**< Sum of what successes reported. */
+    uint64_t cached_tokens;   /**< Likewise. */
+    uint64_t output_tokens;   /**< Likewise. */
+    /** Uncached input of own requests without a first token, tokens. 0 under
+     * strategies that learn no latency. */
+    uint64_t pending_tokens;
+    uint32_t pending_requests; /**< Their number. */
+    uint32_t reserved1;        /**< Zero. */
 } lbroute_target_stats;
 
 /**
@@ -1633,6 +1676,59 @@ void lbroute_target_stats_init(lbroute_target_stats *stats, size_t size);
  */
 int lbroute_get_target_stats(lbroute_router *router, lbroute_target target,
                              uint64_t now, lbroute_target_stats *stats);
+
+/** What was learned of a target's latency. Fill with
+ * lbroute_latency_model_init(). */
+typedef struct lbroute_latency_model {
+    size_t size;       /**< sizeof this struct. */
+    uint64_t samples;  /**< Answers that taught it. */
+    int32_t known;     /**< 1: there are enough (8) to predict from. */
+    int32_t reserved0; /**< Zero. */
+    /** latency = base + per_queue × queue + per_input × input, ns, with work in
+     * kilotokens of uncached input, and at least `least_ns`. The slopes are not
+     * below 0; the base may be. NaN without samples. */
+    double base_ns;
+    double per_queue_ns; /**< For each kilotoken that waits before it. */
+    double per_input_ns; /**< For each kilotoken of its own. */
+    /** Median of the relative errors of its predictions; NaN without two
+     * samples. */
+    double residual;
+    double ewma_ns; /**< Moving average, what `fastest` ranks by; NaN without
+                     * samples. */
+    int64_t age_ns; /**< Time since the latest sample, ns; -1: none. */
+    /** Kilotokens that wait there at `now`, own and others'. */
+    double queue;
+    double least_ns; /**< The least that is predicted; NaN without samples. */
+} lbroute_latency_model;
+
+/**
+ * Prepares the struct for lbroute_get_latency_model().
+ *
+ * @param model the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_latency_model) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_latency_model_init(lbroute_latency_model *model, size_t size);
+
+/**
+ * Reads what was learned of a target's latency. Only the strategies `fastest`,
+ * `predicted_latency` and `pipeline` learn it; under others all is as it was
+ * when the pool last had one of these.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param kind a `LBROUTE_LATENCY_` value.
+ * @param now time, ns.
+ * @param model receives copies; prepared by lbroute_latency_model_init().
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID for NULL or an
+ *     unknown kind.
+ *
+ * [any thread], linear in the pool's targets, no effect.
+ */
+int lbroute_get_latency_model(lbroute_router *router, lbroute_target target,
+                              int kind, uint64_t now,
+                              lbroute_latency_model *model);
 
 /** What a target remembers on behalf of a client under `kv_aware`. Fill with
  * lbroute_client_share_init(). */

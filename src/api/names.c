@@ -68,6 +68,9 @@ const char *lbroute_rule_name(int rule)
         "cheapest",
         "adaptive",
         "explore",
+        "fastest",
+        "predicted_latency",
+        "trial",
     };
 
     if (rule < 0 || rule >= LBROUTE_RULE_COUNT)

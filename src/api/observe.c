@@ -2,26 +2,25 @@
 #include "base/abi.h"
 #include "state/router.h"
 
+static void set_defaults(lbroute_event *event)
+{
+    memset(event, 0, sizeof *event);
+    event->latency_ns = -1;
+    event->input_tokens = event->cached_tokens = event->output_tokens = -1;
+}
+
 void lbroute_event_init(lbroute_event *event, size_t size)
 {
-    lbroute_event defaults = {0};
+    lbroute_event defaults;
 
+    set_defaults(&defaults);
     lbr_abi_init(event, size, &defaults, sizeof defaults);
 }
 
 /* What a success teaches besides health; 0: nothing. */
 struct lesson {
-    uint64_t pin_key, adapter, picked_at;
+    uint64_t pin_key, adapter;
 };
-
-/* How long the target took, for a ticket that ended well. */
-static void learn_latency(const struct lbroute_router *router,
-                          struct lbr_target *target, uint64_t picked_at)
-{
-    lbr_ewma_add(&target->latency,
-                 (double)lbr_time_since(router->clock, picked_at),
-                 LBR_LATENCY_ALPHA, router->clock);
-}
 
 static void learn_success(struct lbroute_router *router,
                           struct lbr_target *target, lbr_health_mark mark,
@@ -56,7 +55,6 @@ static void learn(struct lbroute_router *router, struct lbr_target *target,
     switch (kind) {
     case LBROUTE_EVENT_SUCCESS:
         learn_success(router, target, mark, lesson);
-        learn_latency(router, target, lesson->picked_at);
         break;
     case LBROUTE_EVENT_FAILURE:
     case LBROUTE_EVENT_TIMEOUT:
@@ -78,42 +76,86 @@ static int known_kind(int kind)
     return kind >= LBROUTE_EVENT_FIRST_TOKEN && kind < LBROUTE_EVENT_COUNT;
 }
 
-static int settle(struct lbroute_router *router, const lbroute_event *event)
+/* Whether anything was measured or reported: not all is -1. */
+static int has_numbers(const lbroute_event *event)
 {
-    int known = known_kind(event->kind);
-    int counted = known ? event->kind : 0;
-    struct lbr_ticket *ticket =
-        lbr_tickets_find(&router->tickets, event->ticket);
+    return (event->latency_ns & event->input_tokens & event->cached_tokens &
+            event->output_tokens) != -1;
+}
+
+static void count_tokens(uint64_t *sum, int64_t tokens)
+{
+    if (tokens > 0)
+        *sum += (uint64_t)tokens < LBR_MOST_TOKENS ? (uint64_t)tokens
+                                                   : LBR_MOST_TOKENS;
+}
+
+/* Counts the usage that a success reported of |target| (NULL: removed). Returns
+ * 0 or an error code. */
+static int read_numbers(struct lbr_target *target, const lbroute_event *event)
+{
+    if (target && event->kind == LBROUTE_EVENT_SUCCESS) {
+        count_tokens(&target->latency.input_tokens, event->input_tokens);
+        count_tokens(&target->latency.cached_tokens, event->cached_tokens);
+        count_tokens(&target->latency.output_tokens, event->output_tokens);
+    }
+    if (event->latency_ns < -1 || event->input_tokens < -1 ||
+        event->cached_tokens < -1 || event->output_tokens < -1)
+        return LBROUTE_ERR_RANGE;
+    return LBROUTE_OK;
+}
+
+static struct lbr_target *close_ticket(struct lbroute_router *router,
+                                       const lbroute_event *event,
+                                       struct lbr_ticket *ticket, int counted)
+{
     struct lbr_target *target;
     lbr_health_mark mark;
     struct lesson lesson;
 
-    if (!ticket)
-        return known ? LBROUTE_ERR_NOT_FOUND : LBROUTE_ERR_INVALID;
-    if (event->kind == LBROUTE_EVENT_FIRST_TOKEN)
-        return LBROUTE_OK;
     lesson.pin_key = ticket->pin_key;
     lesson.adapter = ticket->adapter;
-    lesson.picked_at = ticket->picked_at;
+    if (ticket->task.state != LBR_TASK_UNTOLD &&
+        event->kind == LBROUTE_EVENT_SUCCESS)
+        lbr_router_learn_latency(router, ticket, event);
     target = lbr_router_close_ticket(router, ticket, &mark);
     router->settled[counted]++;
     if (target) {
         target->settled[counted]++;
         learn(router, target, event->kind, mark, &lesson);
     }
-    return known ? LBROUTE_OK : LBROUTE_ERR_INVALID;
+    return target;
+}
+
+static int settle(struct lbroute_router *router, const lbroute_event *event)
+{
+    int known = known_kind(event->kind);
+    struct lbr_target *target = NULL;
+    struct lbr_ticket *ticket =
+        lbr_tickets_find(&router->tickets, event->ticket);
+
+    if (!ticket)
+        return known ? LBROUTE_ERR_NOT_FOUND : LBROUTE_ERR_INVALID;
+    if (event->kind == LBROUTE_EVENT_FIRST_TOKEN)
+        lbr_router_first_token(router, ticket, event->latency_ns);
+    else
+        target = close_ticket(router, event, ticket, known ? event->kind : 0);
+    if (!known)
+        return LBROUTE_ERR_INVALID;
+    return has_numbers(event) ? read_numbers(target, event) : LBROUTE_OK;
 }
 
 int lbroute_observe(lbroute_router *router, const lbroute_event *event,
                     uint64_t now)
 {
-    lbroute_event copy = {0};
+    lbroute_event copy;
     int result;
 
     if (!router)
         return LBROUTE_ERR_INVALID;
     /* The usual caller was compiled with this very struct. */
     if (!event || lbr_abi_size(event) != sizeof copy) {
+        set_defaults(&copy);
         result = lbr_abi_read(&copy, sizeof copy, event);
         if (result)
             return result;

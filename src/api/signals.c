@@ -25,6 +25,8 @@ int lbroute_set_gauges(lbroute_router *router, lbroute_target handle,
     if (target) {
         lbr_signals_report(&target->signals, values, given, target->in_flight,
                            router->clock, target->pool->params.signal_ttl);
+        if (given & 1U << LBROUTE_GAUGE_WAITING)
+            lbr_latency_scrape(&target->latency, values[LBROUTE_GAUGE_WAITING]);
         lbr_target_changed(target);
     }
     return lbr_router_leave(router,
@@ -46,6 +48,8 @@ int lbroute_set_gauge(lbroute_router *router, lbroute_target handle, int gauge,
     if (target) {
         lbr_signals_set(&target->signals, gauge, value, target->in_flight,
                         router->clock, target->pool->params.signal_ttl);
+        if (gauge == LBROUTE_GAUGE_WAITING)
+            lbr_latency_scrape(&target->latency, value);
         lbr_target_changed(target);
     }
     return lbr_router_leave(router,

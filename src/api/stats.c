@@ -141,6 +141,11 @@ static void collect_target(const struct lbr_view *view,
     stats->prefix_bytes = target->prefixes.owner.charged;
     stats->prefix_blocks = target->prefixes.blocks;
     stats->prefix_evicted = target->prefixes.evicted;
+    stats->input_tokens = target->latency.input_tokens;
+    stats->cached_tokens = target->latency.cached_tokens;
+    stats->output_tokens = target->latency.output_tokens;
+    stats->pending_tokens = target->latency.waiting_tokens;
+    stats->pending_requests = target->latency.waiting_count;
     collect_health(target, view->at, stats);
     collect_gauges(target, view->at, stats);
     collect_cache(target, view->at, stats);

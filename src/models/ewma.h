@@ -1,36 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Exponentially weighted moving average of positive samples, with the time of
- * the latest. */
+/* A moving average of positive values that knows how old it is. One that was
+ * not fed for long starts anew: an old outlier does not outlive its age. */
 #ifndef LBR_MODELS_EWMA_H
 #define LBR_MODELS_EWMA_H
 
-#include "base/clock.h"
+#include <stdint.h>
 
 struct lbr_ewma {
-    double value;
-    uint64_t updated_at;
-    uint64_t samples;
+    double value;     /* meaningless without samples */
+    uint64_t at;      /* time of the latest sample */
+    uint64_t samples; /* ever */
 };
 
-/* Adds a sample at |now|. One that is not above 0 is no measurement and is left
- * out. */
-static inline void lbr_ewma_add(struct lbr_ewma *ewma, double sample,
-                                double alpha, uint64_t now)
-{
-    if (!(sample > 0))
-        return;
-    /* As a step, so that equal samples leave exactly their value. */
-    ewma->value =
-        ewma->samples ? ewma->value + alpha * (sample - ewma->value) : sample;
-    ewma->updated_at = now;
-    ewma->samples++;
-}
+/* Takes in a |value| with the weight |alpha| (0 to 1) at |now|; alone when the
+ * latest one is older than |age|. A value that is not positive and finite
+ * changes nothing. */
+void lbr_ewma_add(struct lbr_ewma *ewma, double value, double alpha,
+                  uint64_t now, uint64_t age);
 
-/* Whether there is a sample of at most |age| before |now|. */
-static inline int lbr_ewma_known(const struct lbr_ewma *ewma, uint64_t now,
-                                 uint64_t age)
-{
-    return ewma->samples && lbr_time_since(now, ewma->updated_at) <= age;
-}
+/* Whether there is a sample not older than |age|. */
+int lbr_ewma_fresh(const struct lbr_ewma *ewma, uint64_t now, uint64_t age);
 
 #endif

@@ -255,7 +255,7 @@ static double score(const struct lbr_pick *pick, uint32_t position)
 /* All but the name and the choice as of the pipeline. */
 const struct lbr_strategy lbr_strategy_adaptive = {
     .name = "adaptive",
-    .uses = LBR_USES_ORDER | LBR_USES_TRIE,
+    .uses = LBR_USES_ORDER | LBR_USES_TRIE | LBR_USES_FORECAST,
     .promise = LBR_PROMISE_NONE,
     .pins = LBR_PINS_SESSIONS,
     .calls_stages = 1,

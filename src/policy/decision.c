@@ -5,6 +5,7 @@
 #include "models/load_order.h"
 #include "policy/cost.h"
 #include "policy/filter.h"
+#include "policy/latency.h"
 
 #include <math.h>
 
@@ -26,6 +27,7 @@ static void clear(lbroute_decision *decision)
     decision->target_name_len = decision->pool_name_len = 0;
     decision->target_name[0] = decision->pool_name[0] = '\0';
     decision->expected_cost_pusd = -1;
+    decision->expected_ttft_ns = decision->expected_total_ns = -1;
 }
 
 void lbroute_decision_init(lbroute_decision *decision, size_t size)
@@ -63,6 +65,14 @@ static void note_pick(lbroute_decision *decision, const struct lbr_pick *pick)
     lbr_text_export(decision->pool_name, pool->name);
 }
 
+/* A latency for a field where -1 means unknown, and nothing takes no time. */
+static int64_t latency_of(double ns)
+{
+    if (isnan(ns))
+        return -1;
+    return ns < 9e18 ? (int64_t)fmax(ns, 1) : INT64_MAX;
+}
+
 void lbr_decision_accept(lbroute_decision *decision,
                          const struct lbr_pick *pick,
                          const struct lbr_choice *choice)
@@ -84,6 +94,10 @@ void lbr_decision_accept(lbroute_decision *decision,
     decision->target_name_len = (uint32_t)target->name.length;
     lbr_text_export(decision->target_name, target->name);
     decision->expected_cost_pusd = lbr_cost_expected(pick, target);
+    if (!lbr_latency_learns(pick))
+        return;
+    decision->expected_ttft_ns = latency_of(choice->expected[LBR_FIRST_TOKEN]);
+    decision->expected_total_ns = latency_of(choice->expected[LBR_TOTAL]);
 }
 
 void lbr_candidate_describe(lbroute_candidate *candidate,
@@ -105,6 +119,16 @@ void lbr_candidate_describe(lbroute_candidate *candidate,
     candidate->in_window =
         !verdict && lbr_load_in_window(candidate->relative_load, lowest);
     candidate->expected_cost_pusd = lbr_cost_expected(pick, target);
+    candidate->expected_ttft_ns = candidate->expected_total_ns = -1;
+    if (pick->group && pick->group == target->by_pool.group &&
+        lbr_latency_learns(pick)) {
+        uint32_t position = target->by_pool.position;
+
+        candidate->expected_ttft_ns =
+            latency_of(lbr_latency_expected(pick, position, LBR_FIRST_TOKEN));
+        candidate->expected_total_ns =
+            latency_of(lbr_latency_expected(pick, position, LBR_TOTAL));
+    }
 }
 
 void lbr_decision_reject(lbroute_decision *decision,

@@ -78,6 +78,19 @@ struct lbr_costs {
     struct lbr_wide lowest;
 };
 
+/* The pipeline's scorers of latency. */
+enum lbr_latency_scorer {
+    LBR_SCORER_AVERAGE,
+    LBR_SCORER_PREDICTED,
+    LBR_LATENCY_SCORERS
+};
+
+/* What one of them is relative to. */
+struct lbr_latency_scale {
+    double lowest; /* latency of an eligible member, ns */
+    double mean;   /* score of those that are known */
+};
+
 /* What the scores of the pipeline are relative to, once it has chosen. */
 struct lbr_scale {
     int known;
@@ -88,6 +101,8 @@ struct lbr_scale {
     double pin;        /* what the pin counts */
     struct lbr_costs costs;
     double cost_mean; /* score of those with a cost */
+    struct lbr_latency_scale latency[LBR_LATENCY_SCORERS];
+    enum lbr_latency_kind latency_kind; /* that predictions are about */
 };
 
 /* The signals that adaptive blends, over the members in the window. */
@@ -147,6 +162,9 @@ struct lbr_choice {
     /* The same of the rule that a rule with affinity fell back to. */
     void (*commit_fallback)(struct lbr_pick *pick,
                             const struct lbr_choice *choice);
+    double expected[LBR_LATENCY_KINDS]; /* ns; NaN: unknown */
+    uint64_t tokens; /* uncached input, where latency is learned */
+    int tokens_told; /* they are the request's own, not the pool's mean */
 };
 
 static inline struct lbr_target *lbr_pick_target(const struct lbr_pick *pick,

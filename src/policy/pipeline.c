@@ -8,10 +8,13 @@
  *               request on an idle target counts already
  *     prefix    known part of the prompt; without a prompt nothing
  *     cost      lowest cost / cost, where unknown their mean
+ *     latency   lowest average / own, likewise of the predicted latency; where
+ *               unknown their mean
  *     stages    the pool's own scorers, where unknown their mean */
 #include "policy/affinity.h"
 #include "policy/cost.h"
 #include "policy/judge.h"
+#include "policy/latency_scorers.h"
 
 #include "containers/bits.h"
 
@@ -88,7 +91,8 @@ static void set_scale(struct lbr_pick *pick)
     const struct lbr_params *params = params_of(pick);
     struct lbr_scale *scale = &pick->scale;
     double others = params->pipeline.weight + params->pipeline.load +
-                    params->pipeline.prefix + params->pipeline.cost;
+                    params->pipeline.prefix + params->pipeline.cost +
+                    params->pipeline.latency + params->pipeline.predicted;
 
     scale->known = 1;
     scale->affinity = lbr_affinity_look(pick);
@@ -105,6 +109,7 @@ static void set_scale(struct lbr_pick *pick)
         scale->stage_mean = mean_of(pick, judged);
         others += pick->run->weights;
     }
+    lbr_latency_scorers_begin(pick);
     scale->pinned = lbr_pick_pinned(pick);
     scale->pin = params->pipeline.session * (1 + others);
 }
@@ -128,6 +133,7 @@ static double score_without_pin(const struct lbr_pick *pick, uint32_t position)
 
         score += params->pipeline.cost * (isnan(own) ? scale->cost_mean : own);
     }
+    score += lbr_latency_scorers_sum(pick, position);
     if (pick->run) {
         double own = judged(pick, position);
 
@@ -217,7 +223,7 @@ static double score(const struct lbr_pick *pick, uint32_t position)
 
 const struct lbr_strategy lbr_strategy_pipeline = {
     .name = "pipeline",
-    .uses = LBR_USES_ORDER | LBR_USES_TRIE,
+    .uses = LBR_USES_ORDER | LBR_USES_TRIE | LBR_USES_FORECAST,
     .promise = LBR_PROMISE_NONE,
     .pins = LBR_PINS_SESSIONS,
     .calls_stages = 1,

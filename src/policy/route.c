@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "policy/filter.h"
 #include "policy/judge.h"
+#include "policy/latency.h"
 #include "policy/request.h"
 #include "policy/strategy.h"
 
@@ -144,6 +145,8 @@ int lbr_route(struct lbroute_router *router, struct lbr_ask *ask, uint64_t now,
     pick->scope.strategy->choose(pick, choice);
     if (!pick->group->by_pool)
         renew_for_report(pick, choice);
+    if (lbr_latency_learns(pick))
+        lbr_latency_note(pick, choice);
     return LBROUTE_OK;
 }
 
@@ -195,6 +198,9 @@ void lbr_route_commit(struct lbr_pick *pick, const struct lbr_choice *choice,
         lbr_sessions_touch(&pick->router->sessions, pick->session, pick->now);
     ticket->target = target->slot.handle;
     ticket->pin_key = pick->pin_key;
+    ticket->task.state = LBR_TASK_UNTOLD;
+    if (lbr_latency_learns(pick))
+        lbr_latency_send(pick, choice, &ticket->task);
     ticket->slot.spare = lbr_health_sent(&target->health, pick->now);
     target->in_flight++;
     if (pick->scope.strategy->learns_adapters && pick->ask->adapter &&

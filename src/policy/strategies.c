@@ -17,6 +17,8 @@ static const struct lbr_strategy *const strategies[] = {
     &lbr_strategy_lmcache_aware,
     &lbr_strategy_lora_aware,
     &lbr_strategy_cheapest,
+    &lbr_strategy_fastest,
+    &lbr_strategy_predicted_latency,
     &lbr_strategy_adaptive,
     &lbr_strategy_pipeline,
 };

@@ -47,6 +47,8 @@ extern const struct lbr_strategy lbr_strategy_lora_aware;
 extern const struct lbr_strategy lbr_strategy_pipeline;
 extern const struct lbr_strategy lbr_strategy_cheapest;
 extern const struct lbr_strategy lbr_strategy_adaptive;
+extern const struct lbr_strategy lbr_strategy_fastest;
+extern const struct lbr_strategy lbr_strategy_predicted_latency;
 
 /* The strategy of a name (empty: the default), or NULL. */
 const struct lbr_strategy *lbr_strategy_find(struct lbr_text name);

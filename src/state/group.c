@@ -134,6 +134,7 @@ void lbr_group_destroy(struct lbr_group *group, struct lbr_memory *memory)
     lbr_memory_free(memory, group->mask, words, sizeof *group->mask);
     lbr_load_order_destroy(&group->order, memory);
     lbr_schedule_destroy(&group->schedule, memory);
+    lbr_forecast_destroy(&group->forecast, memory);
     lbr_ring_destroy(&group->ring);
     lbr_text_free(memory, group->tier);
     lbr_memory_free(memory, group, 1, sizeof *group);
@@ -178,6 +179,9 @@ static int reserve(struct lbr_group *group, struct lbr_memory *memory,
         return 0;
     if (uses & LBR_USES_ORDER &&
         !lbr_load_order_reserve(&group->order, memory, count))
+        return 0;
+    if (uses & LBR_USES_FORECAST &&
+        !lbr_forecast_reserve(&group->forecast, memory, count))
         return 0;
     return !(uses & LBR_USES_SCHEDULE) ||
            lbr_schedule_reserve(&group->schedule, memory, count);
@@ -267,6 +271,10 @@ void lbr_group_join(struct lbr_group *group, struct lbr_rng *rng,
     group->stale = 1;
     if (group->uses & LBR_USES_ROTATION)
         add_to_rotation(group, member->position);
+    if (group->uses & LBR_USES_FORECAST) {
+        lbr_forecast_append(&group->forecast);
+        lbr_latency_publish(target);
+    }
 }
 
 void lbr_group_leave(struct lbr_group *group, struct lbr_target *target)
@@ -281,6 +289,8 @@ void lbr_group_leave(struct lbr_group *group, struct lbr_target *target)
         lbr_ring_remove(&group->ring, owner_of(target), member->ring_points);
     if (group->uses & LBR_USES_ORDER)
         lbr_load_order_delete(&group->order, position);
+    if (group->uses & LBR_USES_FORECAST)
+        lbr_forecast_delete(&group->forecast, position);
     if (group->uses & LBR_USES_SCHEDULE)
         lbr_schedule_remove(&group->schedule, &member->turn);
     if (group->uses & LBR_USES_ROTATION)
@@ -413,6 +423,18 @@ static void start_rotation(struct lbr_group *group)
     }
 }
 
+/* Before this the group did not use it: members publish nothing. */
+static void start_forecast(struct lbr_group *group)
+{
+    uint32_t i;
+
+    group->uses |= LBR_USES_FORECAST;
+    for (i = 0; i < group->count; i++) {
+        lbr_forecast_append(&group->forecast);
+        lbr_latency_publish(group->members[i]);
+    }
+}
+
 int lbr_group_extend(struct lbr_group *group, struct lbr_memory *memory,
                      struct lbr_rng *rng, unsigned uses)
 {
@@ -433,6 +455,8 @@ int lbr_group_extend(struct lbr_group *group, struct lbr_memory *memory,
         start_schedule(group);
     if (added & LBR_USES_ROTATION)
         start_rotation(group);
+    if (added & LBR_USES_FORECAST)
+        start_forecast(group);
     group->uses |= added;
     group->stale = 1;
     return 1;
@@ -455,6 +479,10 @@ void lbr_group_keep_only(struct lbr_group *group, struct lbr_memory *memory,
         lbr_schedule_destroy(&group->schedule, memory);
         memset(&group->schedule, 0, sizeof group->schedule);
     }
+    if (dropped & LBR_USES_FORECAST) {
+        lbr_forecast_destroy(&group->forecast, memory);
+        memset(&group->forecast, 0, sizeof group->forecast);
+    }
     if (dropped & LBR_USES_TRIE)
         stop_trie(group, memory);
     group->uses = uses;
@@ -469,7 +497,7 @@ size_t lbr_groups_estimate(size_t targets)
     size_t places = 12 * groups + 6 * targets;
     size_t per_place = sizeof(struct lbr_target *) + sizeof(uint64_t) +
                        sizeof(struct lbr_weight_class) + sizeof(uint32_t) +
-                       lbr_load_order_estimate();
+                       lbr_load_order_estimate() + lbr_forecast_estimate();
 
     return groups * (sizeof(struct lbr_group) + LBR_TEXT_LONGEST +
                      4 * sizeof(uint64_t)) +

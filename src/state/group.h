@@ -8,6 +8,7 @@
 #ifndef LBR_STATE_GROUP_H
 #define LBR_STATE_GROUP_H
 
+#include "models/forecast.h"
 #include "models/load_order.h"
 #include "models/prefix_trie_shares.h"
 #include "models/ring.h"
@@ -19,7 +20,8 @@ enum {
     LBR_USES_SCHEDULE = 2, /* smooth weighted round-robin */
     LBR_USES_RING = 4,     /* hash ring */
     LBR_USES_ROTATION = 8, /* round robin */
-    LBR_USES_TRIE = 16     /* prefixes that members have seen */
+    LBR_USES_TRIE = 16,    /* prefixes that members have seen */
+    LBR_USES_FORECAST = 32 /* latencies to expect */
 };
 
 /* What a group's trie compares, and who pays for it. */
@@ -61,6 +63,8 @@ struct lbr_group {
     int weighted_points;        /* ring points follow weights */
     uint64_t share_bucket, share_from, share_until; /* current bucket */
     struct lbr_text tier;                           /* own allocation */
+    struct lbr_forecast forecast;
+    struct lbr_latency_mean latency_mean;
 };
 
 struct lbr_member *lbr_group_member(const struct lbr_group *group,

@@ -86,6 +86,41 @@ static void renew_means(struct lbr_group *group, uint64_t now)
         group->others_mean = sum[1] / trust_sum[1];
 }
 
+/* How much the known number of others' waiting requests counts. */
+static double trust_in_waiting(const struct lbr_target *target, uint64_t now)
+{
+    return isnan(target->latency.others_waiting)
+               ? 0
+               : lbr_signals_trust(&target->signals, now,
+                                   target->pool->params.signal_ttl)
+                     .value;
+}
+
+/* The same for requests of others that wait, which the forecast counts. */
+static void renew_waiting(struct lbr_group *group, uint64_t now)
+{
+    double sum = 0;
+    double trust_sum = 0;
+    double mean;
+    uint32_t i;
+
+    for (i = 0; i < group->count; i++) {
+        double trust = trust_in_waiting(group->members[i], now);
+
+        if (trust > 0)
+            sum += trust * group->members[i]->latency.others_waiting;
+        trust_sum += trust;
+    }
+    mean = trust_sum > 0 ? sum / trust_sum : 0;
+    for (i = 0; i < group->count; i++) {
+        const struct lbr_target *target = group->members[i];
+        double trust = trust_in_waiting(target, now);
+        double known = trust > 0 ? trust * target->latency.others_waiting : 0;
+
+        lbr_latency_publish_others(target, known + (1 - trust) * mean);
+    }
+}
+
 static void renew_load(struct lbr_group *group, struct lbr_target *target,
                        uint64_t now)
 {
@@ -128,6 +163,8 @@ void lbr_group_renew(struct lbr_group *group, uint64_t now)
                                  target->weight_now);
         show(target, member);
     }
+    if (group->uses & LBR_USES_FORECAST)
+        renew_waiting(group, now);
     group->renewed_at = now;
     group->stale = 0;
 }

@@ -114,6 +114,18 @@ static const struct row table[LBR_PARAM_COUNT] = {
         "seconds that an adapter is taken to be held since it was last seen or "
         "served",
         60, 0.001, 365 * DAY),
+    REAL("fastest.alpha",
+         "part of the latest answer in a target's mean latency", 0.3, 0.001, 1),
+    REAL("fastest.age",
+         "seconds after which a latency counts no more and a target is tried",
+         60, 0.001, 365 * DAY),
+    WHOLE("predicted_latency.rank",
+          "targets are ranked by, 0: time to first token, 1: total time", 0, 0,
+          1),
+    REAL("pipeline.latency", "weight of the scorer of mean latency", 0, 0,
+         1000),
+    REAL("pipeline.predicted_latency",
+         "weight of the scorer of predicted latency", 0, 0, 1000),
 };
 
 static void convert(struct lbr_params *params)
@@ -132,6 +144,11 @@ static void convert(struct lbr_params *params)
     params->pipeline.load = value[LBR_PARAM_PIPELINE_LOAD];
     params->pipeline.prefix = value[LBR_PARAM_PIPELINE_PREFIX];
     params->pipeline.cost = value[LBR_PARAM_PIPELINE_COST];
+    params->pipeline.latency = value[LBR_PARAM_PIPELINE_LATENCY];
+    params->pipeline.predicted = value[LBR_PARAM_PIPELINE_PREDICTED];
+    params->fastest_alpha = value[LBR_PARAM_FASTEST_ALPHA];
+    params->fastest_age = lbr_time_from_seconds(value[LBR_PARAM_FASTEST_AGE]);
+    params->rank_by_total = value[LBR_PARAM_PREDICTED_RANK] >= 1;
     params->cache_blocks = value[LBR_PARAM_CACHE_MODE] >= 1;
     params->kv.capacity = (uint64_t)value[LBR_PARAM_KV_CAPACITY];
     params->kv.idle = lbr_time_from_seconds(value[LBR_PARAM_KV_CLIENT_IDLE]);

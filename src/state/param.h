@@ -47,6 +47,11 @@ enum lbr_param {
     LBR_PARAM_PIPELINE_COST,
     LBR_PARAM_LMCACHE_TTL,
     LBR_PARAM_LORA_TTL,
+    LBR_PARAM_FASTEST_ALPHA,
+    LBR_PARAM_FASTEST_AGE,
+    LBR_PARAM_PREDICTED_RANK,
+    LBR_PARAM_PIPELINE_LATENCY,
+    LBR_PARAM_PIPELINE_PREDICTED,
     LBR_PARAM_COUNT
 };
 
@@ -66,7 +71,7 @@ struct lbr_params {
     double cache_threshold;
     size_t cache_budget;
     struct {
-        double session, weight, load, prefix, cost;
+        double session, weight, load, prefix, cost, latency, predicted;
     } pipeline;       /* weights of the scorers */
     int cache_blocks; /* compare hashes of blocks */
     struct lbr_share_rules kv;
@@ -82,6 +87,9 @@ struct lbr_params {
     } adaptive;
     uint64_t lmcache_ttl;
     uint64_t lora_ttl;
+    double fastest_alpha;
+    uint64_t fastest_age;
+    int rank_by_total;
 };
 
 void lbr_params_init(struct lbr_params *params);

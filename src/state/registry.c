@@ -123,6 +123,7 @@ int lbr_target_create(struct lbroute_router *router, struct lbr_text name,
     lbr_signals_init(&(*target)->signals);
     lbr_adapters_init(&(*target)->adapters);
     lbr_list_init(&(*target)->sessions);
+    lbr_latency_init(&(*target)->latency);
     lbr_shared_owner_init(&(*target)->prefixes,
                           lbr_slab_index((*target)->slot.handle));
     return LBROUTE_OK;

@@ -9,6 +9,8 @@ struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
     uint64_t adapter = ticket->adapter;
 
     *mark = ticket->slot.spare;
+    if (target && ticket->task.state == LBR_TASK_WAITING)
+        lbr_task_finish(target, &ticket->task);
     lbr_tickets_close(&router->tickets, ticket);
     if (!target) {
         router->orphans--;
@@ -22,6 +24,39 @@ struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
     (void)lbr_health_ended(&target->health, *mark);
     lbr_target_moved(target, -1);
     return target;
+}
+
+/* What an event says of the time since the pick, ns; 0: nothing. */
+static double latency_of(const struct lbroute_router *router,
+                         const struct lbr_ticket *ticket, int64_t latency_ns)
+{
+    if (latency_ns == -1)
+        return (double)lbr_time_since(router->clock, ticket->picked_at);
+    return latency_ns > 0 ? (double)latency_ns : 0;
+}
+
+void lbr_router_first_token(struct lbroute_router *router,
+                            struct lbr_ticket *ticket, int64_t latency_ns)
+{
+    struct lbr_target *target = lbr_router_target(router, ticket->target);
+
+    if (!target || ticket->task.state != LBR_TASK_WAITING)
+        return;
+    ticket->task.first_token = latency_of(router, ticket, latency_ns);
+    lbr_task_finish(target, &ticket->task);
+}
+
+void lbr_router_learn_latency(struct lbroute_router *router,
+                              const struct lbr_ticket *ticket,
+                              const lbroute_event *success)
+{
+    struct lbr_target *target = lbr_router_target(router, ticket->target);
+
+    if (target)
+        lbr_latency_learn(target, &ticket->task,
+                          latency_of(router, ticket, success->latency_ns),
+                          success->input_tokens, success->cached_tokens,
+                          router->clock);
 }
 
 static void expire(struct lbroute_router *router, struct lbr_ticket *ticket)

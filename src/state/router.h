@@ -95,6 +95,16 @@ static inline const struct lbr_price *lbr_router_price(
         return lbr_router_find_price(router, target);
     return target->price;
 }
+/* The first token of an open ticket came, |latency_ns| after the pick (-1: just
+ * now; 0 or less otherwise: not measured). Only the first one counts. */
+void lbr_router_first_token(struct lbroute_router *router,
+                            struct lbr_ticket *ticket, int64_t latency_ns);
+
+/* A success of an open ticket of which there is an account: what it teaches
+ * about latency. */
+void lbr_router_learn_latency(struct lbroute_router *router,
+                              const struct lbr_ticket *ticket,
+                              const lbroute_event *success);
 
 /* Where the block sizes of a pool are published. */
 static inline struct lbr_published *lbr_router_block_sizes(

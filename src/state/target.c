@@ -22,7 +22,9 @@ void lbr_target_renew(struct lbr_target *target, uint64_t now, uint64_t *until)
 
 double lbr_target_latency(const struct lbr_target *target, uint64_t now)
 {
-    if (!lbr_ewma_known(&target->latency, now, LBR_LATENCY_AGE))
+    const struct lbr_ewma *average = &target->latency.average[LBR_TOTAL];
+
+    if (!lbr_ewma_fresh(average, now, target->pool->params.fastest_age))
         return (double)NAN;
-    return target->latency.value;
+    return average->value;
 }

@@ -8,12 +8,12 @@
 #include "containers/list.h"
 #include "containers/slab.h"
 #include "models/adapters.h"
-#include "models/ewma.h"
 #include "models/health.h"
 #include "models/prefix_trie_shares.h"
 #include "models/price_catalog.h"
 #include "models/rotation.h"
 #include "models/schedule.h"
+#include "state/account.h"
 #include "state/cache_report.h"
 #include "state/share.h"
 #include "state/signal.h"
@@ -68,7 +68,6 @@ struct lbr_target {
     struct lbr_signals signals;
     struct lbr_adapters adapters;
     struct lbr_cache_report cache;
-    struct lbr_ewma latency; /* of successes, ns */
     uint64_t looked_up_by;  /* scratch: number of the pick that looked up … */
     uint64_t lookup_tokens; /* … so many tokens */
     struct lbr_link sessions; /* pins to this target */
@@ -93,6 +92,8 @@ struct lbr_target {
     int cost_known;
     struct lbr_wide cost;
     double blended[LBR_SIGNAL_COUNT]; /* NaN: unknown */
+
+    struct lbr_latency latency;
 };
 
 static inline double lbr_target_load(const struct lbr_target *target)
@@ -129,10 +130,6 @@ static inline int lbr_target_usable(const struct lbr_target *target)
     return target->in_service && !lbr_target_full(target) &&
            !(target->health.unproven && target->health.trials);
 }
-
-/* Latencies count so much, and so long. */
-#define LBR_LATENCY_ALPHA 0.3
-#define LBR_LATENCY_AGE UINT64_C(60000000000)
 
 /* The latency that its latest successes had, ns; NaN: not known. */
 double lbr_target_latency(const struct lbr_target *target, uint64_t now);

@@ -53,6 +53,15 @@ struct lbr_ticket *lbr_tickets_expired(const struct lbr_tickets *tickets,
     return now >= lbr_time_add(ticket->picked_at, tickets->ttl) ? ticket : NULL;
 }
 
+struct lbr_ticket *lbr_tickets_before(const struct lbr_tickets *tickets,
+                                      const struct lbr_ticket *ticket)
+{
+    const struct lbr_link *link = ticket->link.previous;
+
+    return link == &tickets->open ? NULL
+                                  : LBR_OWNER(link, struct lbr_ticket, link);
+}
+
 size_t lbr_tickets_estimate(uint32_t limit)
 {
     return lbr_slab_estimate(sizeof(struct lbr_ticket), CHUNK_BITS, limit);

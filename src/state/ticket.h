@@ -7,6 +7,7 @@
 #include "containers/list.h"
 #include "containers/slab.h"
 #include "models/health.h"
+#include "state/account.h"
 
 struct lbr_ticket {
     struct lbr_slot slot;  /* spare: the health mark */
@@ -15,6 +16,7 @@ struct lbr_ticket {
     uint64_t picked_at;
     uint64_t pin_key; /* what a success pins to the target; 0: nothing */
     uint64_t adapter; /* counted among those of the target; 0: none */
+    struct lbr_task task;
 };
 
 struct lbr_tickets {
@@ -57,6 +59,10 @@ static inline uint64_t lbr_tickets_deadline(const struct lbr_tickets *tickets)
 struct lbr_ticket *lbr_tickets_expired(const struct lbr_tickets *tickets,
                                        const struct lbr_ticket *previous,
                                        uint64_t now);
+
+/* The ticket picked before |ticket|, or NULL. */
+struct lbr_ticket *lbr_tickets_before(const struct lbr_tickets *tickets,
+                                      const struct lbr_ticket *ticket);
 
 size_t lbr_tickets_estimate(uint32_t limit);
 

@@ -1,33 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 #include "state/view.h"
 
-/* Adds |step| (1 or -1) requests for each ticket that has expired by then. */
-static void shift_expired(struct lbr_view *view, int step)
+/* Adds |step| (1 or -1) requests for a ticket. */
+static void shift(struct lbroute_router *router, struct lbr_ticket *ticket,
+                  int step)
 {
-    struct lbroute_router *router = view->router;
-    struct lbr_ticket *ticket = NULL;
+    struct lbr_target *target = lbr_router_target(router, ticket->target);
 
-    while ((ticket = lbr_tickets_expired(&router->tickets, ticket, view->at)) !=
-           NULL) {
-        struct lbr_target *target = lbr_router_target(router, ticket->target);
-
-        if (!target)
-            continue;
-        target->in_flight += (uint32_t)step;
-        if (ticket->adapter)
-            lbr_adapters_shift(&target->adapters, ticket->adapter, step);
-        if (ticket->slot.spare & 1)
-            target->health.trials += (uint32_t)step;
-        lbr_target_moved(target, step);
+    if (!target)
+        return;
+    target->in_flight += (uint32_t)step;
+    if (ticket->adapter)
+        lbr_adapters_shift(&target->adapters, ticket->adapter, step);
+    if (ticket->slot.spare & 1)
+        target->health.trials += (uint32_t)step;
+    if (ticket->task.state == LBR_TASK_WAITING) {
+        if (step < 0)
+            lbr_task_hide(target, &ticket->task);
+        else
+            lbr_task_show(target, &ticket->task);
     }
+    lbr_target_moved(target, step);
 }
 
 void lbr_view_begin(struct lbr_view *view, struct lbroute_router *router,
                     uint64_t now)
 {
+    struct lbr_ticket *ticket = NULL;
+
     view->router = router;
     view->at = now > router->clock ? now : router->clock;
-    shift_expired(view, -1);
+    view->last_expired = NULL;
+    while ((ticket = lbr_tickets_expired(&router->tickets, ticket, view->at)) !=
+           NULL) {
+        shift(router, ticket, -1);
+        view->last_expired = ticket;
+    }
 }
 
 void lbr_view_restore_one(struct lbr_view *view, struct lbr_group *group)
@@ -43,7 +51,11 @@ void lbr_view_restore(struct lbr_view *view, struct lbr_group *groups)
         lbr_view_restore_one(view, groups);
 }
 
+/* Backward, so that each waiting request comes before those behind it. */
 void lbr_view_end(struct lbr_view *view)
 {
-    shift_expired(view, 1);
+    struct lbr_ticket *ticket = view->last_expired;
+
+    for (; ticket; ticket = lbr_tickets_before(&view->router->tickets, ticket))
+        shift(view->router, ticket, 1);
 }

@@ -10,6 +10,7 @@
 struct lbr_view {
     struct lbroute_router *router;
     uint64_t at; /* the time asked for, or the router's if that is later */
+    struct lbr_ticket *last_expired; /* by then; NULL: none */
 };
 
 /* Counts tickets that will have expired by then as gone. */

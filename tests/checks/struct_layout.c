@@ -132,7 +132,7 @@ PIN(lbroute_request, lookup_len, 216);
 PIN(lbroute_request, output_tokens, 224);
 PIN(lbroute_request, cached_tokens, 232);
 
-SIZE(lbroute_decision, 720);
+SIZE(lbroute_decision, 736);
 PIN(lbroute_decision, size, 0);
 PIN(lbroute_decision, target, 8);
 PIN(lbroute_decision, ticket, 16);
@@ -159,8 +159,10 @@ PIN(lbroute_decision, pool_name_len, 196);
 PIN(lbroute_decision, target_name, 200);
 PIN(lbroute_decision, pool_name, 456);
 PIN(lbroute_decision, expected_cost_pusd, 712);
+PIN(lbroute_decision, expected_ttft_ns, 720);
+PIN(lbroute_decision, expected_total_ns, 728);
 
-SIZE(lbroute_candidate, 72);
+SIZE(lbroute_candidate, 88);
 PIN(lbroute_candidate, size, 0);
 PIN(lbroute_candidate, target, 8);
 PIN(lbroute_candidate, verdict, 16);
@@ -172,12 +174,18 @@ PIN(lbroute_candidate, load, 40);
 PIN(lbroute_candidate, relative_load, 48);
 PIN(lbroute_candidate, score, 56);
 PIN(lbroute_candidate, expected_cost_pusd, 64);
+PIN(lbroute_candidate, expected_ttft_ns, 72);
+PIN(lbroute_candidate, expected_total_ns, 80);
 
-SIZE(lbroute_event, 24);
+SIZE(lbroute_event, 56);
 PIN(lbroute_event, size, 0);
 PIN(lbroute_event, ticket, 8);
 PIN(lbroute_event, kind, 16);
 PIN(lbroute_event, reserved0, 20);
+PIN(lbroute_event, latency_ns, 24);
+PIN(lbroute_event, input_tokens, 32);
+PIN(lbroute_event, cached_tokens, 40);
+PIN(lbroute_event, output_tokens, 48);
 
 SIZE(lbroute_score_request, 48);
 PIN(lbroute_score_request, size, 0);
@@ -225,7 +233,7 @@ PIN(lbroute_stats, memory_bytes, 320);
 PIN(lbroute_stats, allocations, 328);
 PIN(lbroute_stats, prices, 336);
 
-SIZE(lbroute_target_stats, 392);
+SIZE(lbroute_target_stats, 432);
 PIN(lbroute_target_stats, size, 0);
 PIN(lbroute_target_stats, picks, 8);
 PIN(lbroute_target_stats, settled, 16);
@@ -251,6 +259,26 @@ PIN(lbroute_target_stats, cache_available, 376);
 PIN(lbroute_target_stats, cache_stale, 380);
 PIN(lbroute_target_stats, max_adapters, 384);
 PIN(lbroute_target_stats, adapters, 388);
+PIN(lbroute_target_stats, input_tokens, 392);
+PIN(lbroute_target_stats, cached_tokens, 400);
+PIN(lbroute_target_stats, output_tokens, 408);
+PIN(lbroute_target_stats, pending_tokens, 416);
+PIN(lbroute_target_stats, pending_requests, 424);
+PIN(lbroute_target_stats, reserved1, 428);
+
+SIZE(lbroute_latency_model, 88);
+PIN(lbroute_latency_model, size, 0);
+PIN(lbroute_latency_model, samples, 8);
+PIN(lbroute_latency_model, known, 16);
+PIN(lbroute_latency_model, reserved0, 20);
+PIN(lbroute_latency_model, base_ns, 24);
+PIN(lbroute_latency_model, per_queue_ns, 32);
+PIN(lbroute_latency_model, per_input_ns, 40);
+PIN(lbroute_latency_model, residual, 48);
+PIN(lbroute_latency_model, ewma_ns, 56);
+PIN(lbroute_latency_model, age_ns, 64);
+PIN(lbroute_latency_model, queue, 72);
+PIN(lbroute_latency_model, least_ns, 80);
 
 SIZE(lbroute_client_share, 48);
 PIN(lbroute_client_share, size, 0);

@@ -99,6 +99,7 @@ void model_pick(struct model *model, size_t place, lbroute_ticket handle)
     ticket->picked_at = model->now;
     ticket->order = ++model->order;
     ticket->trial = model_health_on_trial(&target->health, model->now);
+    ticket->waits = 0;
     target->in_flight++;
     target->picks++;
     model->picks++;
@@ -166,6 +167,20 @@ static void check_target_health(const struct model *model,
     CHECK_U(stats->bench_left_ns, benched ? health->until - model->now : 0);
 }
 
+/* Nobody waits without work, unless the work is unknown or nothing. */
+static void check_waiting(const struct model *model,
+                          const struct model_target *target,
+                          const lbroute_target_stats *stats)
+{
+    uint32_t waiting = 0;
+    for (size_t i = 0; i < model->ticket_count; i++)
+        waiting += model->tickets[i].waits &&
+                   model->tickets[i].target == target->handle;
+    CHECK_U(stats->pending_requests, waiting);
+    CHECK(waiting > 0 || stats->pending_tokens == 0);
+    CHECK(stats->pending_tokens <= waiting * UINT64_C(1000000000));
+}
+
 static void check_target_counts(const struct model *model,
                                 const struct model_target *target,
                                 lbroute_router *router)
@@ -182,6 +197,7 @@ static void check_target_counts(const struct model *model,
         CHECK_U(stats.settled[kind], target->settled[kind]);
     CHECK(stats.load >= stats.in_flight);
     check_target_health(model, target, &stats);
+    check_waiting(model, target, &stats);
 }
 
 static void check_router_counts(const struct model *model,

@@ -56,6 +56,7 @@ struct model_ticket {
     uint64_t picked_at;
     uint64_t order; /**< Number of the pick, from 1. */
     int trial;      /**< Picked while its target was on trial. */
+    int waits;      /**< For its first token, where that is counted. */
 };
 
 struct model_request {

@@ -19,9 +19,11 @@ static void use_stale_target(struct program *program)
     lbroute_target_options options;
     lbroute_target_info info;
     lbroute_target_stats stats;
+    lbroute_latency_model model;
     api_target_options(&options, 0, "ignored", 1);
     lbroute_target_info_init(&info, sizeof info);
     lbroute_target_stats_init(&stats, sizeof stats);
+    lbroute_latency_model_init(&model, sizeof model);
     CHECK_I(lbroute_target_update(router, stale, &options, now),
             LBROUTE_ERR_NOT_FOUND);
     CHECK_I(lbroute_target_set_weight(router, stale, 1, now),
@@ -34,6 +36,8 @@ static void use_stale_target(struct program *program)
     CHECK_I(lbroute_get_target_stats(router, stale, now, &stats),
             LBROUTE_ERR_NOT_FOUND);
     CHECK_I(lbroute_set_gauge(router, stale, LBROUTE_GAUGE_RUNNING, 1, now),
+            LBROUTE_ERR_NOT_FOUND);
+    CHECK_I(lbroute_get_latency_model(router, stale, 0, now, &model),
             LBROUTE_ERR_NOT_FOUND);
 }
 

@@ -69,8 +69,7 @@ static void keep_word(struct program *program,
         program->model.rejections[decision.reason]++;
         return;
     }
-    model_pick(&program->model, model_find(&program->model, decision.target),
-               decision.ticket);
+    program_picked(program, &decision);
 }
 
 /* The router is asked about a time that it has not reached yet; only then it

@@ -27,6 +27,11 @@ static const struct strategy_rules known_rules[] = {
                         1u << LBROUTE_RULE_LEAST_WARMED},
     {"kv_aware", 1u << LBROUTE_RULE_KV_AWARE | 1u << LBROUTE_RULE_WEIGHTED |
                      1u << LBROUTE_RULE_LEAST_CONNECTIONS},
+    {"fastest", 1u << LBROUTE_RULE_FASTEST | 1u << LBROUTE_RULE_TRIAL |
+                    1u << LBROUTE_RULE_LEAST_CONNECTIONS},
+    {"predicted_latency", 1u << LBROUTE_RULE_PREDICTED_LATENCY |
+                              1u << LBROUTE_RULE_TRIAL |
+                              1u << LBROUTE_RULE_LEAST_CONNECTIONS},
     {"pipeline",
      1u << LBROUTE_RULE_STICKY_SESSION | 1u << LBROUTE_RULE_PIPELINE},
     {"cheapest",

@@ -117,6 +117,8 @@ void program_check_cost(const struct program *program,
 
 /* program_traffic.c: requests and time. */
 void program_pick(struct program *program);
+/** Tells the model of a pick that succeeded. */
+void program_picked(struct program *program, const lbroute_decision *decision);
 void program_observe(struct program *program);
 void program_observe_stale(struct program *program);
 void program_pass_time(struct program *program);

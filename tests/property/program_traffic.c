@@ -1,7 +1,34 @@
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+
 #include "api.h"
 #include "check.h"
 #include "program_state.h"
+
+/* Whether the strategy learns latency, and so counts who waits. */
+static int counts_work(const struct program *program, lbroute_pool pool)
+{
+    static const char *const strategies[] = {"adaptive", "fastest", "pipeline",
+                                             "predicted_latency"};
+    lbroute_pool_info info;
+    if (pool == 0)
+        return 0;
+    lbroute_pool_info_init(&info, sizeof info);
+    CHECK_I(lbroute_pool_get_info(program->router, pool, &info), LBROUTE_OK);
+    for (size_t i = 0; i < sizeof strategies / sizeof strategies[0]; i++) {
+        if (strcmp(info.strategy, strategies[i]) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+void program_picked(struct program *program, const lbroute_decision *decision)
+{
+    model_pick(&program->model, model_find(&program->model, decision->target),
+               decision->ticket);
+    program->model.tickets[program->model.ticket_count - 1].waits =
+        counts_work(program, decision->pool);
+}
 
 void program_pick(struct program *program)
 {
@@ -23,8 +50,7 @@ void program_pick(struct program *program)
     CHECK(program->model.ticket_count < program->max_tickets);
     CHECK(model_find_ticket(&program->model, decision.ticket) == MODEL_TICKETS);
     CHECK(decision.ticket != 0);
-    model_pick(&program->model, model_find(&program->model, decision.target),
-               decision.ticket);
+    program_picked(program, &decision);
 }
 
 /* An unknown kind is refused, and yet it settles an open ticket. */
@@ -52,8 +78,10 @@ void program_observe(struct program *program)
     if (kind >= LBROUTE_EVENT_COUNT)
         kind = LBROUTE_EVENT_SUCCESS;
     api_settle(program->router, handle, kind, program_now(program));
-    if (kind == LBROUTE_EVENT_FIRST_TOKEN)
+    if (kind == LBROUTE_EVENT_FIRST_TOKEN) {
+        program->model.tickets[ticket].waits = 0;
         return;
+    }
     model_settle(&program->model, ticket, kind);
     program_remember_settled(program, handle);
 }

@@ -130,14 +130,16 @@ static void set_scores(double scores[TARGETS])
         scores[i] = weights > 0 ? scores[i] / weights : 1;
 }
 
+/* The first sample, and the first after an age without one, counts alone. */
 static void learn(size_t place, uint64_t latency)
 {
     struct target *target = &run.targets[place];
     if (latency == 0)
         return;
-    target->latency = target->samples++ == 0
+    target->latency = isnan(value_of(place, 0))
                           ? (double)latency
                           : 0.3 * (double)latency + 0.7 * target->latency;
+    target->samples++;
     target->learned_at = run.now;
 }
 

@@ -474,6 +474,75 @@ void fleet_send(struct fleet *fleet, size_t index, int kind)
     fleet_settle_last(fleet, kind);
 }
 
+/* ---- latency ---- */
+
+static void tell(struct fleet *fleet, lbroute_ticket ticket, int kind,
+                 uint64_t latency)
+{
+    lbroute_event event;
+
+    lbroute_event_init(&event, sizeof event);
+    event.ticket = ticket;
+    event.kind = kind;
+    event.latency_ns = (int64_t)latency;
+    assert_int_equal(lbroute_observe(fleet->router, &event, fleet->now),
+                     LBROUTE_OK);
+}
+
+void fleet_answer_last(struct fleet *fleet, uint64_t first, uint64_t total)
+{
+    lbroute_ticket ticket;
+
+    assert_true(fleet->held_count > 0);
+    ticket = fleet->held[--fleet->held_count].ticket;
+    if (first > 0)
+        tell(fleet, ticket, LBROUTE_EVENT_FIRST_TOKEN, first);
+    tell(fleet, ticket, LBROUTE_EVENT_SUCCESS, total);
+}
+
+void fleet_teach(struct fleet *fleet, size_t index, uint64_t first,
+                 uint64_t total, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        fleet_hold(fleet, index, 1);
+        fleet_answer_last(fleet, first, total);
+    }
+}
+
+lbroute_latency_model fleet_model(struct fleet *fleet, size_t index, int kind)
+{
+    lbroute_latency_model model;
+
+    lbroute_latency_model_init(&model, sizeof model);
+    assert_int_equal(lbroute_get_latency_model(fleet->router,
+                                               fleet->targets[index], kind,
+                                               fleet->now, &model),
+                     LBROUTE_OK);
+    return model;
+}
+
+int64_t fleet_expected(struct fleet *fleet, size_t index, int kind)
+{
+    lbroute_candidate *rows = calloc(fleet->count, sizeof *rows);
+    lbroute_decision decision;
+    int64_t expected = -2;
+    size_t count = 0;
+
+    assert_non_null(rows);
+    for (size_t i = 0; i < fleet->count; i++)
+        lbroute_candidate_init(&rows[i], sizeof rows[i]);
+    lbroute_decision_init(&decision, sizeof decision);
+    (void)lbroute_explain(fleet->router, &fleet->request, fleet->now, &decision,
+                          rows, fleet->count, &count);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].target == fleet->targets[index])
+            expected = kind == LBROUTE_LATENCY_TOTAL ? rows[i].expected_total_ns
+                                                     : rows[i].expected_ttft_ns;
+    free(rows);
+    assert_int_not_equal(expected, -2);
+    return expected;
+}
+
 /* ---- figures ---- */
 
 lbroute_target_stats fleet_stats(struct fleet *fleet, size_t index)

@@ -140,6 +140,20 @@ void fleet_settle_all(struct fleet *fleet, int kind);
 /* Sends a request to one target by exclusion and settles it with |kind|. */
 void fleet_send(struct fleet *fleet, size_t index, int kind);
 
+/* Answers the request picked last: its first token (0: not reported) and its
+ * end came so many ns after the pick. The clock stands still. */
+void fleet_answer_last(struct fleet *fleet, uint64_t first, uint64_t total);
+
+/* The same for a request that is sent to one target by exclusion, |n| times. */
+void fleet_teach(struct fleet *fleet, size_t index, uint64_t first,
+                 uint64_t total, size_t n);
+
+/* What was learned of a target; a LBROUTE_LATENCY_ kind. */
+lbroute_latency_model fleet_model(struct fleet *fleet, size_t index, int kind);
+
+/* What a target would need for |request|, ns; -1: unknown. */
+int64_t fleet_expected(struct fleet *fleet, size_t index, int kind);
+
 /* Settles a ticket that the fleet does not hold; gives the result. */
 int fleet_observe(struct fleet *fleet, lbroute_ticket ticket, int kind);
 

@@ -79,7 +79,8 @@ static void strategies(void **state)
         "power_of_two",   "least_connections", "consistent_hash",
         "sticky_session", "cache_aware",       "kv_aware",
         "lmcache_aware",  "lora_aware",        "cheapest",
-        "adaptive",       "pipeline"};
+        "fastest",        "predicted_latency", "adaptive",
+        "pipeline"};
     size_t count = sizeof names / sizeof names[0];
     (void)state;
 

@@ -58,6 +58,11 @@ static const struct {
     {"pipeline.cost", 0},
     {"lmcache_aware.ttl", 10},
     {"lora_aware.ttl", 60},
+    {"fastest.alpha", 0.3},
+    {"fastest.age", 60},
+    {"predicted_latency.rank", 0},
+    {"pipeline.latency", 0},
+    {"pipeline.predicted_latency", 0},
 };
 
 #define DOCUMENTED (sizeof documented / sizeof documented[0])

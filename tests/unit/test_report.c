@@ -93,6 +93,7 @@ static struct replay_result made_up(const char *strategy, double ttft)
         .total_ms = {2000, 1900, 3000, 4000},
         .hit_share = 1.0 / 3,
         .pooled_hit_share = 0.5,
+        .prediction_error = 0.125,
         .goodput = 0.75,
         .busiest_over_mean = 1.25,
         .busiest_work_over_mean = 1.125,
@@ -130,7 +131,8 @@ static void json_is_exact(void **state)
         "\"total_ms\":{\"mean\":2000.0,\"p50\":1900.0,\"p90\":3000.0,"
         "\"p99\":4000.0},"
         "\"hit_share\":0.333333,\"pooled_hit_share\":0.5,"
-        "\"hits_of_pool\":0.666667,\"goodput\":0.75,"
+        "\"hits_of_pool\":0.666667,\"prediction_error\":0.125,"
+        "\"goodput\":0.75,"
         "\"busiest_over_mean\":1.25,\"busiest_work_over_mean\":1.125,"
         "\"rejected\":1,\"waited\":2,"
         "\"skipped\":0,\"duration_s\":120.0,\"bucket_s\":2.0,"
@@ -371,6 +373,7 @@ static void page_without_numbers(void **state)
     result.hit_share = (double)NAN;
     result.pooled_hit_share = (double)NAN;
     result.goodput = (double)NAN;
+    result.prediction_error = (double)NAN;
     result.busiest_over_mean = (double)NAN;
     result.busiest_work_over_mean = (double)NAN;
     result.duration_s = 0;

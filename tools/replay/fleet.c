@@ -104,10 +104,9 @@ static bool dispatch(struct fleet *fleet, uint32_t index)
 {
     const struct work_request *from = &fleet->workload->requests[index];
     struct flight *flight = &fleet->flights[index];
-    uint32_t target;
+    struct host_picked pick;
 
-    switch (host_pick(fleet->host, fleet->workload, index, fleet->now, &target,
-                      &flight->ticket)) {
+    switch (host_pick(fleet->host, fleet->workload, index, fleet->now, &pick)) {
     case HOST_FULL:
         return false;
     case HOST_REFUSED:
@@ -116,9 +115,11 @@ static bool dispatch(struct fleet *fleet, uint32_t index)
     case HOST_PICKED:
         break;
     }
-    if (engine_fits(fleet->servers[target].engine, from->input_tokens,
+    flight->ticket = pick.ticket;
+    fleet->log->outcomes[index].expected_first_ns = pick.expected_first_ns;
+    if (engine_fits(fleet->servers[pick.target].engine, from->input_tokens,
                     from->output_tokens)) {
-        send_to_engine(fleet, index, target);
+        send_to_engine(fleet, index, pick.target);
     } else {
         host_observe(fleet->host, flight->ticket, LBROUTE_EVENT_CLIENT_ERROR,
                      fleet->now);

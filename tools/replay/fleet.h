@@ -21,6 +21,8 @@ struct fleet_outcome {
     uint64_t dispatched;
     uint64_t first_token;
     uint64_t last_token;
+    int64_t
+        expected_first_ns; /**< After dispatch, by the router; -1: unknown. */
     uint32_t target;
     uint32_t hit_tokens;
     bool waited; /**< In the queue of the host. */

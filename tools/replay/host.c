@@ -181,8 +181,8 @@ static void describe(const struct host *host, const struct workload *workload,
 }
 
 enum host_answer host_pick(struct host *host, const struct workload *workload,
-                           uint32_t number, uint64_t now, uint32_t *target,
-                           lbroute_ticket *ticket)
+                           uint32_t number, uint64_t now,
+                           struct host_picked *picked)
 {
     lbroute_request request;
     int result;
@@ -194,8 +194,9 @@ enum host_answer host_pick(struct host *host, const struct workload *workload,
     if (result == LBROUTE_ERR_NO_TARGET)
         return HOST_REFUSED;
     require(result, "pick");
-    *target = *(const uint32_t *)host->decision.user;
-    *ticket = host->decision.ticket;
+    picked->target = *(const uint32_t *)host->decision.user;
+    picked->ticket = host->decision.ticket;
+    picked->expected_first_ns = host->decision.expected_ttft_ns;
     return HOST_PICKED;
 }
 

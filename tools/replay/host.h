@@ -44,10 +44,17 @@ void host_destroy(struct host *host);
 /** What became of a pick. */
 enum host_answer { HOST_PICKED, HOST_FULL, HOST_REFUSED };
 
-/** Asks for a target. `*target` and `*ticket` are set when one was picked. */
+/** A target that was picked. */
+struct host_picked {
+    uint32_t target;
+    lbroute_ticket ticket;
+    int64_t expected_first_ns; /**< Predicted time to first token; -1: none. */
+};
+
+/** Asks for a target. `*picked` is set when there is one. */
 enum host_answer host_pick(struct host *host, const struct workload *workload,
-                           uint32_t request, uint64_t now, uint32_t *target,
-                           lbroute_ticket *ticket);
+                           uint32_t request, uint64_t now,
+                           struct host_picked *picked);
 
 /** Reports an event of a request by its `LBROUTE_EVENT_` kind. */
 void host_observe(struct host *host, lbroute_ticket ticket, int kind,

@@ -99,6 +99,26 @@ static void measure_latency(const struct workload *workload,
     free(total);
 }
 
+/* Of the requests whose first token was predicted, |predicted / real - 1|. */
+static double median_error(const struct fleet_log *log)
+{
+    double *errors = grow_zeroed(log->request_count, sizeof *errors);
+    size_t count = 0;
+    double median;
+
+    for (size_t i = 0; i < log->request_count; i++) {
+        const struct fleet_outcome *outcome = &log->outcomes[i];
+        double real = (double)(outcome->first_token - outcome->dispatched);
+
+        if (was_served(outcome) && outcome->expected_first_ns >= 0)
+            errors[count++] =
+                fabs((double)outcome->expected_first_ns / real - 1.0);
+    }
+    median = quantiles(errors, count).p50;
+    free(errors);
+    return median;
+}
+
 static bool is_good(const struct replay_result *result,
                     const struct work_request *request,
                     const struct fleet_outcome *outcome)
@@ -317,6 +337,7 @@ void measure_run(const struct workload *workload,
     measure_targets(workload, fleet, log, result);
     result->busiest_over_mean = busiest_over_mean(result, false);
     result->busiest_work_over_mean = busiest_over_mean(result, true);
+    result->prediction_error = median_error(log);
     result->pooled_hit_share = pooled_hit_share(workload, log);
 }
 

@@ -82,6 +82,9 @@ struct replay_result {
     double hit_share; /**< Cached tokens / input tokens, whole fleet. */
     /** The same of one perfect LRU cache of all targets' size: the mark. */
     double pooled_hit_share;
+    /** Median of |predicted / real time to first token - 1|, where the router
+     * predicted it; NaN: nowhere. */
+    double prediction_error;
     double goodput; /**< Share of all requests inside both SLOs. */
     /** Largest work_tokens / weight over their mean; 1 is even. */
     double busiest_over_mean;

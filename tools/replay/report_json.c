@@ -169,6 +169,7 @@ static void put_measures(struct object *object,
     put(object, "hit_share", number(result->hit_share, MICRO));
     put(object, "pooled_hit_share", number(result->pooled_hit_share, MICRO));
     put(object, "hits_of_pool", number(report_hits_of_pool(result), MICRO));
+    put(object, "prediction_error", number(result->prediction_error, MICRO));
     put(object, "goodput", number(result->goodput, MICRO));
     put(object, "busiest_over_mean", number(result->busiest_over_mean, MICRO));
     put(object, "busiest_work_over_mean",
