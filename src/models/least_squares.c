@@ -7,11 +7,11 @@
 /* Weight that is left of a sample after one more. */
 #define FORGETTING 0.995
 
-/* As many count as much together as all for ever. */
+/* So many samples weigh as much as all there will ever have been. */
 #define MEMORY 200
 
-/* The ridge, as a part of each coefficient's information; and the least there
- * is of it, as a part of that of the base: one token against a kilotoken. */
+/* The ridge, as a part of each coefficient's information; and, as a part of
+ * that of the base, what a slope of which nothing was seen has. */
 #define RIDGE 1e-4
 #define LEAST_RIDGE 1e-9
 

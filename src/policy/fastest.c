@@ -14,21 +14,71 @@
 
 #include <math.h>
 
+/* The group as this pick finds it, in columns. */
+struct outlook {
+    const double *load; /* relative; +inf: may not be chosen */
+    const double *average, *taught;
+    const double *queue, *others; /* that wait: work, requests of others */
+    double usual;                 /* request, kilotokens; 0: unknown */
+    double fresh_since;
+    double lowest; /* load */
+    double least;  /* work that waits */
+    uint32_t count;
+};
+
 /* The best so far of each sort of member; LBR_BITS_NONE: none. */
 struct leaders {
     uint32_t fast;  /* lowest average */
     uint32_t trial; /* cold and idle, lowest load */
 };
 
-/* The least of the eligible members. */
-struct window {
-    double load, waiting;
-};
-
-static double average(const struct lbr_pick *pick, uint32_t position)
+static double waiting(const struct outlook *outlook, uint32_t position)
 {
-    return *lbr_forecast_cell(&pick->group->forecast, LBR_COLUMN_AVERAGE,
-                              position);
+    return outlook->queue[position] +
+           outlook->others[position] * outlook->usual;
+}
+
+static void find_least(struct outlook *outlook)
+{
+    uint32_t i;
+
+    outlook->lowest = outlook->least = (double)INFINITY;
+    for (i = 0; i < outlook->count; i++)
+        if (outlook->load[i] < outlook->lowest)
+            outlook->lowest = outlook->load[i];
+    for (i = 0; i < outlook->count; i++)
+        if (lbr_load_in_window(outlook->load[i], outlook->lowest) &&
+            waiting(outlook, i) < outlook->least)
+            outlook->least = waiting(outlook, i);
+}
+
+static struct outlook look(const struct lbr_pick *pick)
+{
+    const struct lbr_forecast *forecast = &pick->group->forecast;
+    struct outlook outlook;
+
+    outlook.load = lbr_latency_loads(pick);
+    outlook.average = lbr_forecast_column(forecast, LBR_COLUMN_AVERAGE);
+    outlook.taught = lbr_forecast_column(forecast, LBR_COLUMN_TAUGHT);
+    outlook.queue = lbr_forecast_column(forecast, LBR_COLUMN_QUEUE);
+    outlook.others = lbr_forecast_column(forecast, LBR_COLUMN_OTHERS);
+    outlook.usual = pick->group->latency_mean.input;
+    outlook.fresh_since = lbr_latency_fresh_since(pick);
+    outlook.count = forecast->count;
+    find_least(&outlook);
+    return outlook;
+}
+
+/* Where no request has told its size, work is not known either. */
+static int in_window(const struct outlook *outlook, uint32_t position)
+{
+    double usual = outlook->usual;
+
+    if (!lbr_load_in_window(outlook->load[position], outlook->lowest))
+        return 0;
+    return !(usual > 0) ||
+           lbr_load_in_window(waiting(outlook, position) / usual,
+                              outlook->least / usual);
 }
 
 static void take_less_busy(const struct lbr_pick *pick, uint32_t *leader,
@@ -39,62 +89,39 @@ static void take_less_busy(const struct lbr_pick *pick, uint32_t *leader,
         *leader = rival;
 }
 
-static void take_faster(const struct lbr_pick *pick, uint32_t *leader,
+static void take_faster(const struct lbr_pick *pick,
+                        const struct outlook *outlook, uint32_t *leader,
                         uint32_t rival)
 {
-    if (*leader == LBR_BITS_NONE ||
-        average(pick, rival) < average(pick, *leader))
+    double own = outlook->average[rival];
+
+    if (*leader == LBR_BITS_NONE || own < outlook->average[*leader])
         *leader = rival;
-    else if (average(pick, rival) == average(pick, *leader))
+    else if (own == outlook->average[*leader])
         take_less_busy(pick, leader, rival);
-}
-
-/* Work that waits at a member, in usual requests. */
-static double waiting(const struct lbr_pick *pick, uint32_t position)
-{
-    double usual = pick->group->latency_mean.input;
-    double queue = lbr_forecast_queue(&pick->group->forecast, position, usual);
-
-    return usual > 0 ? queue / usual : 0;
-}
-
-static struct window find_window(const struct lbr_pick *pick)
-{
-    struct window window = {lbr_pick_lowest_load(pick), (double)INFINITY};
-    uint32_t count = pick->group->count;
-    uint32_t i;
-
-    for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
-         i = lbr_bits_next(pick->mask, count, i + 1))
-        if (lbr_load_in_window(lbr_affinity_load(pick, i), window.load))
-            window.waiting = fmin(window.waiting, waiting(pick, i));
-    return window;
-}
-
-static int in_window(const struct lbr_pick *pick, struct window window,
-                     uint32_t position)
-{
-    return lbr_load_in_window(lbr_affinity_load(pick, position), window.load) &&
-           lbr_load_in_window(waiting(pick, position), window.waiting);
 }
 
 static struct leaders survey(const struct lbr_pick *pick)
 {
     struct leaders leaders = {LBR_BITS_NONE, LBR_BITS_NONE};
-    struct window window = find_window(pick);
-    uint32_t count = pick->group->count;
+    struct outlook outlook = look(pick);
     uint32_t i;
 
-    for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
-         i = lbr_bits_next(pick->mask, count, i + 1)) {
-        if (!in_window(pick, window, i))
+    for (i = 0; i < outlook.count; i++) {
+        if (!in_window(&outlook, i))
             continue;
-        if (!lbr_latency_stale(pick, i))
-            take_faster(pick, &leaders.fast, i);
+        if (outlook.taught[i] >= outlook.fresh_since)
+            take_faster(pick, &outlook, &leaders.fast, i);
         else if (lbr_latency_idle(pick, i))
             take_less_busy(pick, &leaders.trial, i);
     }
     return leaders;
+}
+
+static double average(const struct lbr_pick *pick, uint32_t position)
+{
+    return *lbr_forecast_cell(&pick->group->forecast, LBR_COLUMN_AVERAGE,
+                              position);
 }
 
 static void choose(struct lbr_pick *pick, struct lbr_choice *choice)

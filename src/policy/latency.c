@@ -83,7 +83,22 @@ int lbr_latency_stale(const struct lbr_pick *pick, uint32_t position)
     double taught =
         *lbr_forecast_cell(&pick->group->forecast, LBR_COLUMN_TAUGHT, position);
 
-    return !(taught >= lbr_latency_stale_before(pick));
+    return !(taught >= lbr_latency_fresh_since(pick));
+}
+
+/* Without a filter the order knows them, +inf of those that are not usable. */
+const double *lbr_latency_loads(const struct lbr_pick *pick)
+{
+    double *load = lbr_forecast_column(&pick->group->forecast, LBR_COLUMN_LOAD);
+    uint32_t count = pick->group->count;
+    uint32_t i;
+
+    for (i = 0; i < count && !pick->filtered; i++)
+        load[i] = lbr_load_order_load(&pick->group->order, i);
+    for (; i < count; i++)
+        load[i] = lbr_bits_has(pick->mask, i) ? lbr_affinity_load(pick, i)
+                                              : (double)INFINITY;
+    return load;
 }
 
 int lbr_latency_idle(const struct lbr_pick *pick, uint32_t position)

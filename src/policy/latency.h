@@ -27,13 +27,17 @@ double lbr_latency_expected(const struct lbr_pick *pick, uint32_t position,
 enum lbr_latency_kind lbr_latency_rank(const struct lbr_pick *pick);
 
 /* Samples from before this time are older than the pool's fastest.age. */
-static inline double lbr_latency_stale_before(const struct lbr_pick *pick)
+static inline double lbr_latency_fresh_since(const struct lbr_pick *pick)
 {
     return (double)pick->now - (double)pick->scope.pool->params.fastest_age;
 }
 
 /* Whether a member has no sample as young as that. */
 int lbr_latency_stale(const struct lbr_pick *pick, uint32_t position);
+
+/* Relative loads by position, +inf of members that may not be chosen; until the
+ * next pick. */
+const double *lbr_latency_loads(const struct lbr_pick *pick);
 
 /* Whether a stale member may be tried: one request at a time. */
 int lbr_latency_idle(const struct lbr_pick *pick, uint32_t position);

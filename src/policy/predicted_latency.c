@@ -28,21 +28,6 @@ struct outlook {
     uint32_t count;
 };
 
-/* Without a filter the order knows them, +inf of those that are not usable. */
-static const double *loads(const struct lbr_pick *pick)
-{
-    double *load = lbr_forecast_column(&pick->group->forecast, LBR_COLUMN_LOAD);
-    uint32_t count = pick->group->count;
-    uint32_t i;
-
-    for (i = 0; i < count && !pick->filtered; i++)
-        load[i] = lbr_load_order_load(&pick->group->order, i);
-    for (; i < count; i++)
-        load[i] = lbr_bits_has(pick->mask, i) ? lbr_affinity_load(pick, i)
-                                              : (double)INFINITY;
-    return load;
-}
-
 /* What a member takes for the pool's usual request while nobody waits. */
 static double usual_time(const struct outlook *outlook, uint32_t position)
 {
@@ -89,7 +74,7 @@ static struct outlook look(const struct lbr_pick *pick,
     outlook.taught = lbr_forecast_column(forecast, LBR_COLUMN_TAUGHT);
     outlook.usual_input = request.mean_input;
     outlook.count = forecast->count;
-    outlook.load = loads(pick);
+    outlook.load = lbr_latency_loads(pick);
     find_lowest(&outlook);
     return outlook;
 }
@@ -138,12 +123,12 @@ static uint32_t best(const struct lbr_pick *pick, const struct outlook *outlook)
 static uint32_t trial(const struct lbr_pick *pick,
                       const struct outlook *outlook)
 {
-    double limit = lbr_latency_stale_before(pick);
+    double fresh_since = lbr_latency_fresh_since(pick);
     uint32_t leader = LBR_BITS_NONE;
     uint32_t i;
 
     for (i = 0; i < outlook->count; i++)
-        if (!(outlook->taught[i] >= limit) && in_window(outlook, i) &&
+        if (!(outlook->taught[i] >= fresh_since) && in_window(outlook, i) &&
             lbr_latency_idle(pick, i) &&
             (leader == LBR_BITS_NONE ||
              lbr_affinity_less_busy(pick, i, leader)))

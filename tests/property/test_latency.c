@@ -160,7 +160,7 @@ static void check_forecast(size_t i, int64_t expected, int kind, double input)
         CHECK_I(expected, -1);
         return;
     }
-    double least = formula(i, kind, input);
+    double least = fmin(formula(i, kind, input), (double)INT64_MAX);
     CHECK((double)expected >= least * (1 - 1e-9) - 2);
     if (model_of(i, kind, run.now).queue == 0 &&
         api_target_stats(run.router, run.targets[i].handle, run.now)
@@ -293,6 +293,10 @@ static void check_predicted(struct stand *stands, int kind,
               stands[0].lowest * (1 + 1e-12));
         return;
     }
+    /* three centuries and more are all the same to who reads them */
+    for (size_t i = 0; i < run.count; i++)
+        if (stands[i].expected >= 9e18)
+            return;
     for (size_t i = 0; i < run.count; i++)
         if (!isnan(stands[i].expected)) {
             sum += stands[i].expected;

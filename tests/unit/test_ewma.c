@@ -63,7 +63,8 @@ static void empty_is_not_fresh(void **state)
 
 static void bad_values_change_nothing(void **state)
 {
-    static const double bad[] = {0, -1, -INFINITY, INFINITY, NAN};
+    static const double bad[] = {0, -1, (double)-INFINITY, (double)INFINITY,
+                                 (double)NAN};
     struct lbr_ewma ewma = {0, 0, 0};
     (void)state;
 

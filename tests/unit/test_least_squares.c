@@ -328,7 +328,8 @@ static void any_input(void **state)
 
 static void bad_values_change_nothing(void **state)
 {
-    static const double bad[] = {-1, -INFINITY, INFINITY, NAN, 1e31};
+    static const double bad[] = {-1, (double)-INFINITY, (double)INFINITY,
+                                 (double)NAN, 1e31};
     struct lbr_least_squares model = {.samples = 0};
     struct lbr_least_squares before;
     struct test_rng rng = {10};
