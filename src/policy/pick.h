@@ -87,7 +87,8 @@ struct lbr_scale {
     uint32_t pinned;   /* member of the pin in force, or LBR_BITS_NONE */
     double pin;        /* what the pin counts */
     struct lbr_costs costs;
-    double cost_mean; /* score of those with a cost */
+    double cost_mean;  /* score of those with a cost */
+    double cache_mean; /* of those whose offloaded cache is known, or NaN */
 };
 
 /* The signals that adaptive blends, over the members in the window. */

@@ -114,6 +114,10 @@ static const struct row table[LBR_PARAM_COUNT] = {
         "seconds that an adapter is taken to be held since it was last seen or "
         "served",
         60, 0.001, 365 * DAY),
+    REAL("pipeline.adapter", "weight of the scorer of LoRA adapters", 0, 0,
+         1000),
+    REAL("pipeline.occupancy", "weight of the scorer of offloaded caches", 0, 0,
+         1000),
 };
 
 static void convert(struct lbr_params *params)
@@ -132,6 +136,8 @@ static void convert(struct lbr_params *params)
     params->pipeline.load = value[LBR_PARAM_PIPELINE_LOAD];
     params->pipeline.prefix = value[LBR_PARAM_PIPELINE_PREFIX];
     params->pipeline.cost = value[LBR_PARAM_PIPELINE_COST];
+    params->pipeline.adapter = value[LBR_PARAM_PIPELINE_ADAPTER];
+    params->pipeline.occupancy = value[LBR_PARAM_PIPELINE_OCCUPANCY];
     params->cache_blocks = value[LBR_PARAM_CACHE_MODE] >= 1;
     params->kv.capacity = (uint64_t)value[LBR_PARAM_KV_CAPACITY];
     params->kv.idle = lbr_time_from_seconds(value[LBR_PARAM_KV_CLIENT_IDLE]);

@@ -47,6 +47,8 @@ enum lbr_param {
     LBR_PARAM_PIPELINE_COST,
     LBR_PARAM_LMCACHE_TTL,
     LBR_PARAM_LORA_TTL,
+    LBR_PARAM_PIPELINE_ADAPTER,
+    LBR_PARAM_PIPELINE_OCCUPANCY,
     LBR_PARAM_COUNT
 };
 
@@ -66,7 +68,7 @@ struct lbr_params {
     double cache_threshold;
     size_t cache_budget;
     struct {
-        double session, weight, load, prefix, cost;
+        double session, weight, load, prefix, cost, adapter, occupancy;
     } pipeline;       /* weights of the scorers */
     int cache_blocks; /* compare hashes of blocks */
     struct lbr_share_rules kv;
