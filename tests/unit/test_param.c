@@ -58,6 +58,8 @@ static const struct {
     {"pipeline.cost", 0},
     {"lmcache_aware.ttl", 10},
     {"lora_aware.ttl", 60},
+    {"pipeline.adapter", 0},
+    {"pipeline.occupancy", 0},
 };
 
 #define DOCUMENTED (sizeof documented / sizeof documented[0])
