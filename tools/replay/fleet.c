@@ -96,7 +96,7 @@ static void send_to_engine(struct fleet *fleet, uint32_t index, uint32_t target)
     request->ids = fleet->workload->ids + from->first_id;
     request->input_tokens = from->input_tokens;
     request->output_tokens = from->output_tokens;
-    request->adapter = from->adapter;
+    request->adapter = (uint32_t)from->adapter;
     request->owner = index;
     engine_submit(fleet->servers[target].engine, request);
     start_step(fleet, target);

@@ -191,7 +191,7 @@ static void describe(struct host *host, const struct workload *workload,
         request->session = &from->session;
         request->session_len = sizeof from->session;
     }
-    describe_adapter(host, from->adapter, request);
+    describe_adapter(host, (uint32_t)from->adapter, request);
     describe_prompt(host, workload, number, request);
 }
 

@@ -35,8 +35,8 @@ struct work_request {
     uint32_t follows;    /**< Index of an earlier request. */
     uint32_t prompt_ids; /**< Full blocks of the prompt. */
     size_t first_id;     /**< Index into `ids`; prompt, then answer. */
-    uint32_t adapter;    /**< LoRA adapter, from 1 on; 0: none. */
     uint64_t session;    /**< Digest of the conversation's name; 0: none. */
+    uint64_t adapter;    /**< LoRA adapter, from 1 on; 0: none. */
     size_t text_at;      /**< Index into `text`: the prompt. */
     size_t text_length;  /**< Bytes; 0: the source does not have it. */
 };

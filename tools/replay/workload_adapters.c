@@ -65,7 +65,7 @@ static void separate(const struct workload *workload,
     for (size_t i = 0; i < count; i++) {
         uint32_t *id = &workload->ids[request->first_id + i];
 
-        *id = block_ids_get(ids, (uint64_t)request->adapter << 32 | *id);
+        *id = block_ids_get(ids, request->adapter << 32 | *id);
     }
 }
 
