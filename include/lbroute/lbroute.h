@@ -877,7 +877,8 @@ int lbroute_note_adapters(lbroute_router *router, lbroute_target target,
 
 /**
  * Reports how full the KV cache is that a target offloads to (LMCache or one
- * like it), for `lmcache_aware`. A report counts for `lmcache_aware.ttl`.
+ * like it), for `lmcache_aware` and `pipeline.occupancy`. A report counts for
+ * `lmcache_aware.ttl`.
  *
  * @param router the router.
  * @param target the target.
@@ -1080,10 +1081,10 @@ typedef struct lbroute_request {
      * common. */
     const void *salt;
     size_t salt_len; /**< 0: none. */
-    /** What a cache controller found, for `lmcache_aware`: `lookup_tokens[i]`
-     * leading tokens of the prompt are cached for `lookup_targets[i]`. In any
-     * order; of several entries of one target the longest counts, stale handles
-     * are ignored. */
+    /** What a cache controller found, for `lmcache_aware` and
+     * `pipeline.occupancy`: `lookup_tokens[i]` leading tokens of the prompt are
+     * cached for `lookup_targets[i]`. In any order; of several entries of one
+     * target the longest counts, stale handles are ignored. */
     const lbroute_target *lookup_targets;
     const uint64_t *lookup_tokens; /**< As long as `lookup_targets`. */
     size_t lookup_len;             /**< 0 to 65,536; 0: no lookup. */

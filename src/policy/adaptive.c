@@ -259,6 +259,7 @@ const struct lbr_strategy lbr_strategy_adaptive = {
     .promise = LBR_PROMISE_NONE,
     .pins = LBR_PINS_SESSIONS,
     .calls_stages = 1,
+    .learns_adapters = 1,
     .choose = choose,
     .score = score,
 };

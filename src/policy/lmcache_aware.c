@@ -11,68 +11,16 @@
  * decide by their last percent. */
 #include "policy/affinity.h"
 #include "policy/lookup.h"
+#include "policy/offload.h"
 
 #include "containers/bits.h"
 
 #include <math.h>
 
-static const struct lbr_cache_report *report_of(const struct lbr_pick *pick,
-                                                uint32_t position)
-{
-    return &lbr_pick_target(pick, position)->cache;
-}
-
-static uint64_t ttl_of(const struct lbr_pick *pick)
-{
-    return pick->scope.pool->params.lmcache_ttl;
-}
-
-/* Tokens of the lookup, unless the cache is known to be of no use, or was and
- * is not heard of any more. */
-static uint64_t matched(const struct lbr_pick *pick, uint32_t position)
-{
-    const struct lbr_cache_report *report = report_of(pick, position);
-
-    if (report->reported && (!report->available ||
-                             lbr_cache_stale(report, pick->now, ttl_of(pick))))
-        return 0;
-    return lbr_lookup_tokens(pick, position);
-}
-
-/* Free part of the cache; NaN: unknown. */
-static double free_part(const struct lbr_pick *pick, uint32_t position)
-{
-    const struct lbr_cache_report *report = report_of(pick, position);
-
-    if (!lbr_cache_known(report, pick->now, ttl_of(pick)) || !report->available)
-        return (double)NAN;
-    return 1 - report->occupancy;
-}
-
-/* The mean of the eligible whose free part is known; NaN without any. */
-static double mean_free(const struct lbr_pick *pick)
-{
-    uint32_t count = pick->group->count;
-    double sum = 0;
-    uint32_t known = 0;
-    uint32_t i;
-
-    for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
-         i = lbr_bits_next(pick->mask, count, i + 1)) {
-        double part = free_part(pick, i);
-
-        if (isnan(part))
-            continue;
-        sum += part;
-        known++;
-    }
-    return known ? sum / known : (double)NAN;
-}
-
 /* 0 … 1: half for an empty target, the other half for its free cache. */
 static double room(const struct lbr_pick *pick, uint32_t position)
 {
-    double part = free_part(pick, position);
+    double part = lbr_offload_free(pick, position);
 
     if (isnan(part))
         part = pick->free_mean;
@@ -109,7 +57,7 @@ static struct standing best_member(const struct lbr_pick *pick)
 
         if (!lbr_load_in_window(lbr_affinity_load(pick, i), lowest))
             continue;
-        each.matched = matched(pick, i);
+        each.matched = lbr_offload_matched(pick, i);
         each.room = room(pick, i);
         if (best.position == LBR_BITS_NONE || better(pick, &each, &best))
             best = each;
@@ -117,21 +65,10 @@ static struct standing best_member(const struct lbr_pick *pick)
     return best;
 }
 
-/* Part of the prompt that is cached for a member; of the longest match where
- * the prompt's length is not known, or was given too small. */
-static double part_matched(const struct lbr_pick *pick, uint32_t position)
-{
-    uint64_t total = pick->ask->input_tokens;
-
-    if (total == LBR_TOKENS_UNKNOWN || total < pick->longest_match)
-        total = pick->longest_match;
-    return (double)matched(pick, position) / (double)total;
-}
-
 static void note_match(const struct lbr_pick *pick, struct lbr_choice *choice)
 {
     uint64_t total = pick->ask->input_tokens;
-    uint64_t tokens = matched(pick, choice->position);
+    uint64_t tokens = lbr_offload_matched(pick, choice->position);
 
     if (!pick->lookup)
         return;
@@ -144,7 +81,7 @@ static void note_match(const struct lbr_pick *pick, struct lbr_choice *choice)
 static double score(const struct lbr_pick *pick, uint32_t position)
 {
     if (pick->longest_match)
-        return part_matched(pick, position);
+        return lbr_offload_part(pick, position);
     if (isnan(pick->free_mean))
         return lbr_score_load(pick, position);
     return room(pick, position);
@@ -155,7 +92,7 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
     struct standing best;
 
     lbr_lookup_spread(pick);
-    pick->free_mean = mean_free(pick);
+    pick->free_mean = lbr_pick_mean(pick, lbr_offload_free);
     if (!pick->lookup && isnan(pick->free_mean)) {
         lbr_least_connections_choose(pick, choice);
         return;

@@ -12,39 +12,13 @@
  * with residency remembered where that takes what engines list as active for
  * all they hold. */
 #include "policy/affinity.h"
+#include "policy/residency.h"
 
 #include "containers/bits.h"
 
-/* How a member stands to an adapter, the best first. */
-enum standing { HOLDS, HAS_ROOM, UNSURE, FULL };
-
-static enum standing standing_of(const struct lbr_pick *pick, uint32_t position)
-{
-    const struct lbr_adapters *adapters =
-        &lbr_pick_target(pick, position)->adapters;
-    uint64_t ttl = pick->scope.pool->params.lora_ttl;
-
-    if (lbr_adapters_hold(adapters, pick->ask->adapter, pick->now, ttl))
-        return HOLDS;
-    switch (lbr_adapters_room(adapters, pick->now, ttl)) {
-    case LBR_ADAPTER_ROOM:
-        return HAS_ROOM;
-    case LBR_ADAPTER_FULL:
-        return FULL;
-    default:
-        return UNSURE;
-    }
-}
-
-static double score_of(enum standing standing)
-{
-    static const double scores[] = {1, 0.5, 0.25, 0};
-
-    return scores[standing];
-}
-
 /* The best member of the window, and how it stands. */
-static uint32_t best_standing(const struct lbr_pick *pick, enum standing *best)
+static uint32_t best_standing(const struct lbr_pick *pick,
+                              enum lbr_residency *best)
 {
     uint32_t count = pick->group->count;
     double lowest = lbr_pick_lowest_load(pick);
@@ -53,11 +27,11 @@ static uint32_t best_standing(const struct lbr_pick *pick, enum standing *best)
 
     for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
          i = lbr_bits_next(pick->mask, count, i + 1)) {
-        enum standing standing;
+        enum lbr_residency standing;
 
         if (!lbr_load_in_window(lbr_affinity_load(pick, i), lowest))
             continue;
-        standing = standing_of(pick, i);
+        standing = lbr_residency_of(pick, i);
         if (found != LBR_BITS_NONE &&
             (standing > *best ||
              (standing == *best && !lbr_affinity_less_busy(pick, i, found))))
@@ -73,7 +47,7 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
     static const int32_t rules[] = {
         LBROUTE_RULE_LORA_AWARE, LBROUTE_RULE_LORA_SLOT,
         LBROUTE_RULE_LEAST_CONNECTIONS, LBROUTE_RULE_LEAST_CONNECTIONS};
-    enum standing standing = FULL;
+    enum lbr_residency standing = LBR_RESIDENCY_FULL;
 
     if (!pick->ask->adapter) {
         lbr_least_connections_choose(pick, choice);
@@ -81,7 +55,7 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
     }
     choice->position = best_standing(pick, &standing);
     choice->rule = rules[standing];
-    choice->score = score_of(standing);
+    choice->score = lbr_residency_score(standing);
     choice->commit = lbr_commit_rank;
 }
 
@@ -89,7 +63,7 @@ static double score(const struct lbr_pick *pick, uint32_t position)
 {
     if (!pick->ask->adapter)
         return lbr_score_load(pick, position);
-    return score_of(standing_of(pick, position));
+    return lbr_residency_score(lbr_residency_of(pick, position));
 }
 
 const struct lbr_strategy lbr_strategy_lora_aware = {

@@ -10,11 +10,18 @@
  *     cost      lowest cost / cost, where unknown their mean
  *     latency   lowest average / own, likewise of the predicted latency; where
  *               unknown their mean
+ *     adapter   how the target stands to the request's adapter, as under
+ *               lora_aware; without an adapter nothing
+ *     occupancy what the request's lookup found of the prompt, or else the free
+ *               part of the offloaded cache; where unknown their mean
  *     stages    the pool's own scorers, where unknown their mean */
 #include "policy/affinity.h"
 #include "policy/cost.h"
 #include "policy/judge.h"
 #include "policy/latency_scorers.h"
+#include "policy/lookup.h"
+#include "policy/offload.h"
+#include "policy/residency.h"
 
 #include "containers/bits.h"
 
@@ -43,32 +50,30 @@ static double thrift(const struct lbr_pick *pick, uint32_t position)
     return lbr_cost_ratio(&pick->scale.costs, target);
 }
 
-/* The mean of those that have a score; 0 if nobody has. Rounding must not put
- * it above the highest or below the lowest: unknown is neither best nor
- * worst. */
-static double mean_of(const struct lbr_pick *pick,
-                      double (*score_of)(const struct lbr_pick *pick,
-                                         uint32_t position))
+/* What its offloaded cache gives a member, NaN if that is unknown. */
+static double offloaded(const struct lbr_pick *pick, uint32_t position)
 {
-    uint32_t members = pick->group->count;
-    double lowest = (double)INFINITY;
-    double highest = 0;
-    double sum = 0;
-    uint32_t count = 0;
+    if (!pick->longest_match)
+        return lbr_offload_free(pick, position);
+    if (lbr_offload_lost(pick, position))
+        return (double)NAN;
+    return lbr_offload_part(pick, position);
+}
+
+/* The longest match that the lookup found for an eligible member. */
+static uint64_t longest_match(const struct lbr_pick *pick)
+{
+    uint32_t count = pick->group->count;
+    uint64_t longest = 0;
     uint32_t i;
 
-    for (i = lbr_bits_next(pick->mask, members, 0); i != LBR_BITS_NONE;
-         i = lbr_bits_next(pick->mask, members, i + 1)) {
-        double score = score_of(pick, i);
+    for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
+         i = lbr_bits_next(pick->mask, count, i + 1)) {
+        uint64_t matched = lbr_offload_matched(pick, i);
 
-        if (isnan(score))
-            continue;
-        sum += score;
-        count++;
-        lowest = score < lowest ? score : lowest;
-        highest = score > highest ? score : highest;
+        longest = matched > longest ? matched : longest;
     }
-    return count ? fmax(lowest, fmin(highest, sum / count)) : 0;
+    return longest;
 }
 
 static double heaviest(const struct lbr_pick *pick)
@@ -86,32 +91,59 @@ static double heaviest(const struct lbr_pick *pick)
     return most;
 }
 
+/* All weights but that of the pin. */
+static double weights(const struct lbr_pick *pick)
+{
+    const struct lbr_params *params = params_of(pick);
+
+    return params->pipeline.weight + params->pipeline.load +
+           params->pipeline.prefix + params->pipeline.cost +
+           params->pipeline.latency + params->pipeline.predicted +
+           params->pipeline.adapter + params->pipeline.occupancy +
+           (pick->run ? pick->run->weights : 0);
+}
+
+/* What the scores that may be unknown are relative to. */
+static void set_means(struct lbr_pick *pick)
+{
+    const struct lbr_params *params = params_of(pick);
+    struct lbr_scale *scale = &pick->scale;
+
+    scale->costs.known = 0;
+    if (params->pipeline.cost > 0) {
+        scale->costs = lbr_cost_survey(pick);
+        scale->cost_mean = lbr_pick_mean(pick, thrift);
+    }
+    scale->cache_mean = (double)NAN;
+    if (params->pipeline.occupancy > 0) {
+        lbr_lookup_spread(pick);
+        pick->longest_match = longest_match(pick);
+        scale->cache_mean = lbr_pick_mean(pick, offloaded);
+    }
+    scale->stage_mean = (double)NAN;
+    if (pick->run)
+        scale->stage_mean = lbr_pick_mean(pick, judged);
+}
+
 static void set_scale(struct lbr_pick *pick)
 {
     const struct lbr_params *params = params_of(pick);
     struct lbr_scale *scale = &pick->scale;
-    double others = params->pipeline.weight + params->pipeline.load +
-                    params->pipeline.prefix + params->pipeline.cost +
-                    params->pipeline.latency + params->pipeline.predicted;
 
     scale->known = 1;
     scale->affinity = lbr_affinity_look(pick);
     if (params->pipeline.prefix > 0)
         lbr_affinity_survey(pick, &scale->affinity);
     scale->heaviest = heaviest(pick);
-    scale->costs.known = 0;
-    if (params->pipeline.cost > 0) {
-        scale->costs = lbr_cost_survey(pick);
-        scale->cost_mean = mean_of(pick, thrift);
-    }
-    scale->stage_mean = 0;
-    if (pick->run) {
-        scale->stage_mean = mean_of(pick, judged);
-        others += pick->run->weights;
-    }
     lbr_latency_scorers_begin(pick);
+    set_means(pick);
     scale->pinned = lbr_pick_pinned(pick);
-    scale->pin = params->pipeline.session * (1 + others);
+    scale->pin = params->pipeline.session * (1 + weights(pick));
+}
+
+static double known_or(double score, double mean)
+{
+    return isnan(score) ? mean : score;
 }
 
 /* All but the pin. */
@@ -128,17 +160,18 @@ static double score_without_pin(const struct lbr_pick *pick, uint32_t position)
     if (scale->affinity.length && params->pipeline.prefix > 0)
         score += params->pipeline.prefix *
                  lbr_affinity_part(pick, &scale->affinity, position);
-    if (scale->costs.known) {
-        double own = thrift(pick, position);
-
-        score += params->pipeline.cost * (isnan(own) ? scale->cost_mean : own);
-    }
     score += lbr_latency_scorers_sum(pick, position);
-    if (pick->run) {
-        double own = judged(pick, position);
-
-        score += isnan(own) ? scale->stage_mean : own;
-    }
+    if (pick->ask->adapter && params->pipeline.adapter > 0)
+        score += params->pipeline.adapter *
+                 lbr_residency_score(lbr_residency_of(pick, position));
+    if (scale->costs.known)
+        score += params->pipeline.cost *
+                 known_or(thrift(pick, position), scale->cost_mean);
+    if (!isnan(scale->cache_mean))
+        score += params->pipeline.occupancy *
+                 known_or(offloaded(pick, position), scale->cache_mean);
+    if (!isnan(scale->stage_mean))
+        score += known_or(judged(pick, position), scale->stage_mean);
     return score;
 }
 
@@ -227,6 +260,7 @@ const struct lbr_strategy lbr_strategy_pipeline = {
     .promise = LBR_PROMISE_NONE,
     .pins = LBR_PINS_SESSIONS,
     .calls_stages = 1,
+    .learns_adapters = 1,
     .choose = choose,
     .score = score,
 };

@@ -3,6 +3,8 @@
 
 #include "containers/bits.h"
 
+#include <math.h>
+
 /* In documentation order; the first is the default. */
 static const struct lbr_strategy *const strategies[] = {
     &lbr_strategy_weighted,
@@ -97,4 +99,29 @@ double lbr_pick_lowest_load(const struct lbr_pick *pick)
         lowest = load < lowest ? load : lowest;
     }
     return lowest;
+}
+
+double lbr_pick_mean(const struct lbr_pick *pick,
+                     double (*score_of)(const struct lbr_pick *pick,
+                                        uint32_t position))
+{
+    uint32_t members = pick->group->count;
+    double lowest = (double)INFINITY;
+    double highest = 0;
+    double sum = 0;
+    uint32_t count = 0;
+    uint32_t i;
+
+    for (i = lbr_bits_next(pick->mask, members, 0); i != LBR_BITS_NONE;
+         i = lbr_bits_next(pick->mask, members, i + 1)) {
+        double score = score_of(pick, i);
+
+        if (isnan(score))
+            continue;
+        sum += score;
+        count++;
+        lowest = score < lowest ? score : lowest;
+        highest = score > highest ? score : highest;
+    }
+    return count ? fmax(lowest, fmin(highest, sum / count)) : (double)NAN;
 }

@@ -71,6 +71,13 @@ uint32_t lbr_pick_pinned(const struct lbr_pick *pick);
 /* The lowest relative load of the eligible members. */
 double lbr_pick_lowest_load(const struct lbr_pick *pick);
 
+/* The mean over the eligible members that have the score (it is not NaN); NaN
+ * without any. Rounding does not put it above the highest or below the lowest:
+ * unknown is neither best nor worst. */
+double lbr_pick_mean(const struct lbr_pick *pick,
+                     double (*score_of)(const struct lbr_pick *pick,
+                                        uint32_t position));
+
 /* Score of rules that rank by relative load. */
 double lbr_score_load(const struct lbr_pick *pick, uint32_t position);
 

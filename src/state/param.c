@@ -126,6 +126,10 @@ static const struct row table[LBR_PARAM_COUNT] = {
          1000),
     REAL("pipeline.predicted_latency",
          "weight of the scorer of predicted latency", 0, 0, 1000),
+    REAL("pipeline.adapter", "weight of the scorer of LoRA adapters", 0, 0,
+         1000),
+    REAL("pipeline.occupancy", "weight of the scorer of offloaded caches", 0, 0,
+         1000),
 };
 
 static void convert(struct lbr_params *params)
@@ -149,6 +153,8 @@ static void convert(struct lbr_params *params)
     params->fastest_alpha = value[LBR_PARAM_FASTEST_ALPHA];
     params->fastest_age = lbr_time_from_seconds(value[LBR_PARAM_FASTEST_AGE]);
     params->rank_by_total = value[LBR_PARAM_PREDICTED_RANK] >= 1;
+    params->pipeline.adapter = value[LBR_PARAM_PIPELINE_ADAPTER];
+    params->pipeline.occupancy = value[LBR_PARAM_PIPELINE_OCCUPANCY];
     params->cache_blocks = value[LBR_PARAM_CACHE_MODE] >= 1;
     params->kv.capacity = (uint64_t)value[LBR_PARAM_KV_CAPACITY];
     params->kv.idle = lbr_time_from_seconds(value[LBR_PARAM_KV_CLIENT_IDLE]);

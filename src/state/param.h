@@ -52,6 +52,8 @@ enum lbr_param {
     LBR_PARAM_PREDICTED_RANK,
     LBR_PARAM_PIPELINE_LATENCY,
     LBR_PARAM_PIPELINE_PREDICTED,
+    LBR_PARAM_PIPELINE_ADAPTER,
+    LBR_PARAM_PIPELINE_OCCUPANCY,
     LBR_PARAM_COUNT
 };
 
@@ -71,7 +73,8 @@ struct lbr_params {
     double cache_threshold;
     size_t cache_budget;
     struct {
-        double session, weight, load, prefix, cost, latency, predicted;
+        double session, weight, load, prefix, cost, latency, predicted, adapter,
+            occupancy;
     } pipeline;       /* weights of the scorers */
     int cache_blocks; /* compare hashes of blocks */
     struct lbr_share_rules kv;

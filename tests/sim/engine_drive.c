@@ -74,6 +74,7 @@ static void submit_arrived(struct driving *driving)
         request->ids = driving->workload->ids + from->first_id;
         request->input_tokens = from->input_tokens;
         request->output_tokens = from->output_tokens;
+        request->adapter = (uint32_t)from->adapter;
         request->owner = (uint32_t)index;
         engine_submit(driving->engine, request);
         driving->arrived++;
@@ -111,6 +112,7 @@ struct drive drive_engine(const struct engine_options *options,
     run(&driving);
     drive.end = driving.now;
     drive.preemptions = engine_preemptions(driving.engine);
+    drive.adapter_loads = engine_adapter_loads(driving.engine);
     drive.prefilled = engine_prefilled(driving.engine);
     engine_destroy(driving.engine);
     free(driving.requests);

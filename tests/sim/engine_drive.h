@@ -20,6 +20,7 @@ struct drive {
     double end;                /* Of the last step. */
     size_t steps;
     uint64_t preemptions;
+    uint64_t adapter_loads;
     uint64_t prefilled;
 };
 

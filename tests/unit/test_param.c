@@ -63,6 +63,8 @@ static const struct {
     {"predicted_latency.rank", 0},
     {"pipeline.latency", 0},
     {"pipeline.predicted_latency", 0},
+    {"pipeline.adapter", 0},
+    {"pipeline.occupancy", 0},
 };
 
 #define DOCUMENTED (sizeof documented / sizeof documented[0])

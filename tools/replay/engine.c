@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine.h"
 
+#include "adapter_slots.h"
 #include "grow.h"
 #include "kv_cache.h"
 
@@ -11,6 +12,7 @@ enum { DEFAULT_MAX_SEQS = 256, DEFAULT_STEP_TOKENS = 2048 };
 struct engine {
     struct engine_options options;
     struct kv_cache *cache;
+    struct adapter_slots adapters;
 
     struct engine_request **running; /* max_seqs places, oldest first. */
     uint32_t running_count;
@@ -23,6 +25,7 @@ struct engine {
     struct engine_request **step; /* max_seqs places. */
     uint32_t step_count;
     uint32_t budget_left;
+    uint32_t step_loads; /* Adapters that it loads. */
     struct engine_work work;
 
     /* Why the head of the queue was not admitted, to look again only when
@@ -34,6 +37,9 @@ struct engine {
 
     uint64_t prefilled;
     uint64_t preemptions;
+    uint64_t queried; /* Input tokens of the admitted. */
+    uint64_t found;   /* Of these, in the cache. */
+    uint64_t adapter_loads;
 };
 
 struct engine *engine_create(const struct engine_options *options)
@@ -50,6 +56,7 @@ struct engine *engine_create(const struct engine_options *options)
         own->step_tokens = DEFAULT_STEP_TOKENS;
     engine->cache = kv_cache_create(
         (uint32_t)(own->cache_tokens / own->block_tokens), own->distinct_ids);
+    adapter_slots_init(&engine->adapters, own->adapter_slots);
     engine->running = grow_zeroed(own->max_seqs, sizeof *engine->running);
     engine->step = grow_zeroed(own->max_seqs, sizeof *engine->step);
     return engine;
@@ -62,6 +69,7 @@ void engine_destroy(struct engine *engine)
     for (uint32_t i = 0; i < engine->running_count; i++)
         free(engine->running[i]->blocks);
     kv_cache_destroy(engine->cache);
+    adapter_slots_release(&engine->adapters);
     free(engine->running);
     free(engine->step);
     free(engine);
@@ -107,9 +115,10 @@ void engine_submit(struct engine *engine, struct engine_request *request)
     engine->waiting_count++;
 }
 
-static void release_blocks(struct engine *engine,
-                           struct engine_request *request)
+/* Gives back what a running request holds. */
+static void stop_running(struct engine *engine, struct engine_request *request)
 {
+    adapter_slots_end(&engine->adapters, request->adapter);
     kv_cache_release(engine->cache, request->blocks, request->block_count);
     free(request->blocks);
     request->blocks = NULL;
@@ -121,7 +130,7 @@ static void preempt_newest(struct engine *engine)
 {
     struct engine_request *request = engine->running[--engine->running_count];
 
-    release_blocks(engine, request);
+    stop_running(engine, request);
     request->computed = 0;
     request->next_waiting = engine->first_waiting;
     if (engine->first_waiting == NULL)
@@ -247,25 +256,43 @@ static void remember_blocked(struct engine *engine,
         engine->blocked_missing = request->ids[hits];
 }
 
-static void take_waiting_head(struct engine *engine)
+/* Moves a request from the queue, where it stands behind |before| (NULL: at the
+ * head), to those that run. */
+static void start_running(struct engine *engine, struct engine_request *before,
+                          struct engine_request *request)
 {
-    struct engine_request *request = engine->first_waiting;
-
-    engine->first_waiting = request->next_waiting;
-    if (engine->first_waiting == NULL)
-        engine->last_waiting = NULL;
+    if (before == NULL)
+        engine->first_waiting = request->next_waiting;
+    else
+        before->next_waiting = request->next_waiting;
+    if (engine->last_waiting == request)
+        engine->last_waiting = before;
     engine->waiting_count--;
+    if (adapter_slots_begin(&engine->adapters, request->adapter)) {
+        engine->step_loads++;
+        engine->adapter_loads++;
+    }
     request->next_waiting = NULL;
     engine->running[engine->running_count++] = request;
 }
 
+/* What the prefix cache had for a request that runs for the first time. */
+static void count_query(struct engine *engine, struct engine_request *request,
+                        uint32_t cached)
+{
+    request->admitted = true;
+    request->hit_tokens = cached;
+    engine->queried += request->input_tokens;
+    engine->found += cached;
+}
+
+/* Lets a request run that start_running() has taken from the queue. */
 static void admit(struct engine *engine, struct engine_request *request,
                   uint32_t hits)
 {
     uint32_t cached = hits * engine->options.block_tokens;
     uint32_t tokens;
 
-    take_waiting_head(engine);
     request->blocks = grow_zeroed(
         blocks_for(engine, request->input_tokens + request->output_tokens),
         sizeof *request->blocks);
@@ -274,17 +301,17 @@ static void admit(struct engine *engine, struct engine_request *request,
     request->named_blocks = hits;
     request->computed = cached;
     if (!request->admitted)
-        request->hit_tokens = cached;
-    request->admitted = true;
+        count_query(engine, request, cached);
     tokens = next_tokens(engine, request, cached);
     allocate_up_to(engine, request, blocks_for(engine, cached + tokens));
     schedule(engine, request, tokens);
 }
 
-/* Admits the head of the queue unless it has to wait for blocks. */
-static bool admit_head(struct engine *engine)
+/* Admits a waiting request, the one behind |before|, unless it has to wait for
+ * blocks. */
+static bool try_to_admit(struct engine *engine, struct engine_request *before,
+                         struct engine_request *request)
 {
-    struct engine_request *request = engine->first_waiting;
     uint32_t known = known_tokens(request);
     uint32_t findable = (known - 1) / engine->options.block_tokens;
     uint32_t hits;
@@ -299,28 +326,41 @@ static bool admit_head(struct engine *engine)
         return false;
     }
     engine->blocked = NULL;
+    start_running(engine, before, request);
     admit(engine, request, hits);
     return true;
 }
 
+/* In order of arrival; who finds no slot for its adapter is passed over. */
 static void schedule_waiting(struct engine *engine)
 {
-    while (engine->first_waiting != NULL && engine->budget_left > 0 &&
-           engine->running_count < engine->options.max_seqs)
-        if (!admit_head(engine))
+    struct engine_request *before = NULL;
+    struct engine_request *request = engine->first_waiting;
+
+    while (request != NULL && engine->budget_left > 0 &&
+           engine->running_count < engine->options.max_seqs) {
+        struct engine_request *next = request->next_waiting;
+
+        if (!adapter_slots_admit(&engine->adapters, request->adapter))
+            before = request;
+        else if (!try_to_admit(engine, before, request))
             break;
+        request = next;
+    }
 }
 
 bool engine_start_step(struct engine *engine, double *ms)
 {
     engine->step_count = 0;
     engine->budget_left = engine->options.step_tokens;
+    engine->step_loads = 0;
     engine->work = (struct engine_work){0};
     if (!schedule_running(engine))
         schedule_waiting(engine);
     if (engine->step_count == 0)
         return false;
-    *ms = engine_spec_step_ms(engine->options.spec, &engine->work);
+    *ms = engine_spec_step_ms(engine->options.spec, &engine->work) +
+          engine->step_loads * engine->options.adapter_load_ms;
     return true;
 }
 
@@ -361,7 +401,7 @@ void engine_finish_step(struct engine *engine, engine_listener listener,
             engine->running[kept++] = request;
             continue;
         }
-        release_blocks(engine, request);
+        stop_running(engine, request);
         listener(context, request, ENGINE_DONE);
     }
     engine->running_count = kept;
@@ -389,6 +429,21 @@ uint32_t engine_blocks(const struct engine *engine)
     return kv_cache_capacity(engine->cache);
 }
 
+uint32_t engine_block_tokens(const struct engine *engine)
+{
+    return engine->options.block_tokens;
+}
+
+uint64_t engine_queried(const struct engine *engine)
+{
+    return engine->queried;
+}
+
+uint64_t engine_found(const struct engine *engine)
+{
+    return engine->found;
+}
+
 uint64_t engine_prefilled(const struct engine *engine)
 {
     return engine->prefilled;
@@ -397,4 +452,26 @@ uint64_t engine_prefilled(const struct engine *engine)
 uint64_t engine_preemptions(const struct engine *engine)
 {
     return engine->preemptions;
+}
+
+uint32_t engine_adapter_slots(const struct engine *engine)
+{
+    return engine->options.adapter_slots;
+}
+
+uint64_t engine_adapter_loads(const struct engine *engine)
+{
+    return engine->adapter_loads;
+}
+
+void engine_list_adapters(const struct engine *engine, bool waiting,
+                          engine_adapter_listener listener, void *context)
+{
+    const struct engine_request *request = engine->first_waiting;
+
+    if (!waiting)
+        for (uint32_t i = 0; i < engine->running_count; i++)
+            listener(context, engine->running[i]->adapter);
+    for (; waiting && request != NULL; request = request->next_waiting)
+        listener(context, request->adapter);
 }

@@ -14,6 +14,12 @@
  * goes back to the head of the queue and is recomputed later. Blocks of answers
  * are cached like those of prompts.
  *
+ * A request may ask for a LoRA adapter. The engine holds a few of them; a
+ * request whose adapter finds no slot, since running ones use them all, is
+ * passed over by those behind it until one is free. To load an adapter is part
+ * of the step in which its first request starts, and makes that step longer for
+ * all who are in it.
+ *
  * The engine has no clock: the caller starts a step, lets its duration pass
  * and finishes it.
  */
@@ -31,11 +37,13 @@ struct engine;
 /** How an engine is run. Zero for seats or budget means vLLM's default. */
 struct engine_options {
     const struct engine_spec *spec;
-    uint32_t block_tokens; /**< Tokens a block, and a content id. */
-    uint32_t distinct_ids; /**< Content ids are below this. */
-    uint64_t cache_tokens; /**< 0: the default of the spec. */
-    uint32_t max_seqs;     /**< Most running requests (256). */
-    uint32_t step_tokens;  /**< Token budget of a step (2,048). */
+    uint32_t block_tokens;  /**< Tokens a block, and a content id. */
+    uint32_t distinct_ids;  /**< Content ids are below this. */
+    uint64_t cache_tokens;  /**< 0: the default of the spec. */
+    uint32_t max_seqs;      /**< Most running requests (256). */
+    uint32_t step_tokens;   /**< Token budget of a step (2,048). */
+    uint32_t adapter_slots; /**< Adapters held at once; 0: none is used. */
+    double adapter_load_ms; /**< Time to load one. */
 };
 
 /** A request at an engine. The caller fills the first group, keeps the struct
@@ -45,6 +53,7 @@ struct engine_request {
                              * answer: (input + output - 1) / block_tokens. */
     uint32_t input_tokens;  /**< At least 1. */
     uint32_t output_tokens; /**< At least 1. */
+    uint32_t adapter;       /**< 0: none. */
     uint32_t owner;
 
     /* The engine's own. */
@@ -96,13 +105,33 @@ uint32_t engine_waiting(const struct engine *engine);
 /** Part of the blocks in use by requests, 0 to 1. */
 double engine_kv_usage(const struct engine *engine);
 
-/** Number of blocks. */
+/** Number of blocks, and tokens of each. */
 uint32_t engine_blocks(const struct engine *engine);
+uint32_t engine_block_tokens(const struct engine *engine);
+
+/** Input tokens of the requests that ran so far, and how many of them were
+ * found in the prefix cache. */
+uint64_t engine_queried(const struct engine *engine);
+uint64_t engine_found(const struct engine *engine);
 
 /** Prompt and recomputed tokens that steps have computed so far. */
 uint64_t engine_prefilled(const struct engine *engine);
 
 /** Requests put back to the queue so far. */
 uint64_t engine_preemptions(const struct engine *engine);
+
+/** Adapters that can be held; 0: none is used. */
+uint32_t engine_adapter_slots(const struct engine *engine);
+
+/** Adapters loaded so far. */
+uint64_t engine_adapter_loads(const struct engine *engine);
+
+/** Told of the adapter of a request. */
+typedef void (*engine_adapter_listener)(void *context, uint32_t adapter);
+
+/** Lists the adapters of the running requests, or of the waiting ones, in their
+ * order and as often as there are requests for them. */
+void engine_list_adapters(const struct engine *engine, bool waiting,
+                          engine_adapter_listener listener, void *context);
 
 #endif

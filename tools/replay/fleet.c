@@ -4,6 +4,7 @@
 #include "engine.h"
 #include "event_heap.h"
 #include "grow.h"
+#include "vllm_page.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ struct fleet {
     uint32_t *queue;        /* Of the host: places [head, tail). */
     size_t queue_head;
     size_t queue_tail;
+    struct vllm_page page; /* The latest scrape. */
     size_t arrived;
     size_t done;
     uint64_t now;
@@ -94,6 +96,7 @@ static void send_to_engine(struct fleet *fleet, uint32_t index, uint32_t target)
     request->ids = fleet->workload->ids + from->first_id;
     request->input_tokens = from->input_tokens;
     request->output_tokens = from->output_tokens;
+    request->adapter = (uint32_t)from->adapter;
     request->owner = index;
     engine_submit(fleet->servers[target].engine, request);
     start_step(fleet, target);
@@ -183,10 +186,8 @@ static void end_step(struct fleet *fleet, uint32_t target)
 static void scrape(struct fleet *fleet)
 {
     for (uint32_t i = 0; i < fleet->log->target_count; i++) {
-        const struct engine *engine = fleet->servers[i].engine;
-
-        host_scrape(fleet->host, i, engine_running(engine),
-                    engine_waiting(engine), engine_kv_usage(engine),
+        vllm_page_write(&fleet->page, fleet->servers[i].engine, fleet->now);
+        host_scrape(fleet->host, i, fleet->page.text, fleet->page.length,
                     fleet->now);
     }
     if (fleet->done < fleet->workload->count)
@@ -251,6 +252,10 @@ static void create_servers(struct fleet *fleet)
             .block_tokens = fleet->workload->block_tokens,
             .distinct_ids = fleet->workload->distinct_ids,
             .cache_tokens = spec->targets[i].cache_tokens,
+            .adapter_slots = fleet->workload->adapters > 0
+                                 ? fleet->options->adapter_slots
+                                 : 0,
+            .adapter_load_ms = fleet->options->adapter_load_s * 1000.0,
         };
 
         fleet->servers[i].engine = engine_create(&options);
@@ -278,11 +283,13 @@ static void release(struct fleet *fleet)
 
         log->work_tokens = engine_prefilled(engine);
         log->preemptions = engine_preemptions(engine);
+        log->adapter_loads = engine_adapter_loads(engine);
         log->blocks = engine_blocks(engine);
         engine_destroy(engine);
     }
     host_destroy(fleet->host);
     event_heap_release(&fleet->events);
+    vllm_page_release(&fleet->page);
     free(fleet->servers);
     free(fleet->flights);
     free(fleet->queue);
@@ -296,6 +303,7 @@ void fleet_run(const struct workload *workload,
 
     create_log(&fleet);
     create_servers(&fleet);
+    vllm_page_init(&fleet.page, workload->adapters);
     fleet.host = host_create(&options->host, workload);
     fleet.flights = grow_zeroed(workload->count, sizeof *fleet.flights);
     fleet.queue = grow_zeroed(workload->count, sizeof *fleet.queue);

@@ -33,6 +33,7 @@ struct fleet_target_log {
     uint64_t busy_ns;
     uint64_t work_tokens;
     uint64_t preemptions;
+    uint64_t adapter_loads;
     uint32_t blocks;
 };
 
@@ -51,6 +52,10 @@ typedef void (*fleet_progress)(void *context, size_t done);
 struct fleet_options {
     struct host_options host;
     double scrape_s; /**< Time between scrapes; 0: none. */
+    /** Adapters that an engine holds, where the workload has some, and the time
+     * to load one. */
+    uint32_t adapter_slots;
+    double adapter_load_s;
     fleet_progress progress;
     void *progress_context;
 };

@@ -2,6 +2,9 @@
 #include "host.h"
 
 #include "grow.h"
+#include "workload_adapters.h"
+
+#include <lbroute/ingest.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +23,7 @@ struct host {
     lbroute_target *targets;
     uint32_t *numbers; /* numbers[i] is i; the targets' user pointers. */
     uint64_t *blocks;  /* Of the request that is asked for. */
+    char adapter[ADAPTER_NAME_MAX]; /* Of the same. */
     lbroute_decision decision;
 };
 
@@ -165,7 +169,17 @@ static void describe_prompt(const struct host *host,
     }
 }
 
-static void describe(const struct host *host, const struct workload *workload,
+static void describe_adapter(struct host *host, uint32_t adapter,
+                             lbroute_request *request)
+{
+    if (adapter == 0)
+        return;
+    adapter_name(adapter, host->adapter);
+    request->adapter = host->adapter;
+    request->adapter_len = strlen(host->adapter);
+}
+
+static void describe(struct host *host, const struct workload *workload,
                      const uint32_t *number, lbroute_request *request)
 {
     const struct work_request *from = &workload->requests[*number];
@@ -177,6 +191,7 @@ static void describe(const struct host *host, const struct workload *workload,
         request->session = &from->session;
         request->session_len = sizeof from->session;
     }
+    describe_adapter(host, (uint32_t)from->adapter, request);
     describe_prompt(host, workload, number, request);
 }
 
@@ -211,18 +226,10 @@ void host_observe(struct host *host, lbroute_ticket ticket, int kind,
     require(lbroute_observe(host->router, &event, now), "observe");
 }
 
-static void set_gauge(struct host *host, uint32_t target, int gauge,
-                      double value, uint64_t now)
+void host_scrape(struct host *host, uint32_t target, const char *page,
+                 size_t length, uint64_t now)
 {
-    require(lbroute_set_gauge(host->router, host->targets[target], gauge, value,
-                              now),
-            "set_gauge");
-}
-
-void host_scrape(struct host *host, uint32_t target, double running,
-                 double waiting, double kv_usage, uint64_t now)
-{
-    set_gauge(host, target, LBROUTE_GAUGE_RUNNING, running, now);
-    set_gauge(host, target, LBROUTE_GAUGE_WAITING, waiting, now);
-    set_gauge(host, target, LBROUTE_GAUGE_KV_USAGE, kv_usage, now);
+    require(lbroute_ingest_metrics(host->router, host->targets[target], page,
+                                   length, now, NULL),
+            "ingest_metrics");
 }

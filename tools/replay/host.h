@@ -60,8 +60,8 @@ enum host_answer host_pick(struct host *host, const struct workload *workload,
 void host_observe(struct host *host, lbroute_ticket ticket, int kind,
                   uint64_t now);
 
-/** Reports what a target's metrics say. */
-void host_scrape(struct host *host, uint32_t target, double running,
-                 double waiting, double kv_usage, uint64_t now);
+/** Hands over a page of a target's metrics. */
+void host_scrape(struct host *host, uint32_t target, const char *page,
+                 size_t length, uint64_t now);
 
 #endif

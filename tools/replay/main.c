@@ -5,6 +5,7 @@
 #include "grow.h"
 #include "measure.h"
 #include "options.h"
+#include "workload_adapters.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -88,6 +89,19 @@ static void tell_about_trace(const struct trace_report *report)
                 report->first_bad);
 }
 
+/* Before sessions are hidden: they tell who asks for the same one. */
+static void draw_adapters(const struct options *options, uint64_t seed,
+                          struct workload *workload)
+{
+    struct adapter_options adapters = {
+        .adapters = (uint32_t)options->adapters,
+        .skew = options->adapter_skew,
+        .seed = seed,
+    };
+
+    workload_draw_adapters(workload, &adapters);
+}
+
 /* `first` tells the first of several seeds: notes are printed once. */
 static bool load_workload(const struct options *options, uint64_t seed,
                           bool first, struct workload *workload,
@@ -118,6 +132,8 @@ static bool load_workload(const struct options *options, uint64_t seed,
     }
     if (options->limit_requests > 0)
         workload_truncate(workload, options->limit_requests);
+    if (options->adapters > 0)
+        draw_adapters(options, seed, workload);
     if (options->no_sessions)
         workload_hide_sessions(workload);
     workload_scale(workload, options->load);
@@ -146,6 +162,8 @@ static void run_strategy(struct session *session,
                  .seed = seed,
                  .max_requests = workload->count},
         .scrape_s = options->scrape_s,
+        .adapter_slots = (uint32_t)options->adapter_slots,
+        .adapter_load_s = options->adapter_load_s,
         .progress = show_progress,
         .progress_context = session,
     };
@@ -160,6 +178,7 @@ static void run_strategy(struct session *session,
         .slo_tpot_ms = options->slo_tpot_ms,
         .skipped = skipped,
         .priced = options->prices_path != NULL,
+        .adapters = options->adapters > 0,
         .option_count = options->in_force_count,
         .options = options->in_force,
     };

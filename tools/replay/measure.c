@@ -178,6 +178,7 @@ static void name_target(const struct fleet_target *from,
     target->limit = from->limit;
     target->cache_tokens = (uint64_t)log->blocks * block_tokens;
     target->preemptions = log->preemptions;
+    target->adapter_loads = log->adapter_loads;
     target->work_tokens = log->work_tokens;
     target->price_key = from->price_key;
 }
@@ -328,6 +329,18 @@ static double pooled_hit_share(const struct workload *workload,
     return share(hits, inputs);
 }
 
+static void measure_adapters(const struct fleet_log *log,
+                             struct replay_result *result)
+{
+    uint64_t served = result->requests - result->rejected;
+
+    result->adapter_loads = 0;
+    for (size_t i = 0; i < log->target_count; i++)
+        result->adapter_loads += log->targets[i].adapter_loads;
+    result->adapter_load_share =
+        share((double)result->adapter_loads, (double)served);
+}
+
 void measure_run(const struct workload *workload,
                  const struct fleet_spec *fleet, const struct fleet_log *log,
                  struct replay_result *result)
@@ -335,6 +348,7 @@ void measure_run(const struct workload *workload,
     measure_counts(workload, log, result);
     measure_latency(workload, log, result);
     measure_targets(workload, fleet, log, result);
+    measure_adapters(log, result);
     result->busiest_over_mean = busiest_over_mean(result, false);
     result->busiest_work_over_mean = busiest_over_mean(result, true);
     result->prediction_error = median_error(log);

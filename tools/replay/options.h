@@ -27,6 +27,10 @@ struct options {
     uint64_t block_tokens;      /**< Tokens an id of a trace; 0: infer. */
     double load;
     uint64_t limit_requests; /**< 0: all. */
+    uint64_t adapters;       /**< 0: none; then the next three are not read. */
+    double adapter_skew;
+    uint64_t adapter_slots; /**< Of each engine. */
+    double adapter_load_s;
 
     const char *fleet_text;
     const struct engine_spec *engine; /**< Of targets given by number. */

@@ -67,6 +67,8 @@ static bool in_scope(const struct option_row *row,
         return options->trace_path != NULL;
     case OPTION_OF_WORKLOAD:
         return options->trace_path == NULL;
+    case OPTION_OF_ADAPTERS:
+        return options->adapters > 0;
     case OPTION_ALWAYS:
         break;
     }

@@ -328,6 +328,27 @@ const struct option_row option_rows[] = {
      .offset = offsetof(struct options, limit_requests),
      .minimum = 1.0,
      .maximum = UINT32_MAX},
+    {.name = "adapters",
+     .argument = "N",
+     .text = "Let each session, or request without one, ask for one\n"
+             "of N LoRA adapters, drawn from the seed. The same\n"
+             "content under another adapter is other content.\n"
+             "Default: none.",
+     .kind = OPTION_WHOLE,
+     .scope = OPTION_ALWAYS,
+     .offset = offsetof(struct options, adapters),
+     .minimum = 1.0,
+     .maximum = 100000.0},
+    {.name = "adapter-skew",
+     .argument = "S",
+     .text = "Popularity of adapters: the r-th is asked for in\n"
+             "proportion to r to the power of -S; 0: all alike.\n"
+             "Default: 1.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_OF_ADAPTERS,
+     .offset = offsetof(struct options, adapter_skew),
+     .minimum = 0.0,
+     .maximum = 10.0},
     {.name = "max-think",
      .argument = "SECONDS",
      .text = "Cut longer pauses within the sessions of a trace.\n"
@@ -407,6 +428,24 @@ const struct option_row option_rows[] = {
      .offset = offsetof(struct options, limit),
      .minimum = 0.0,
      .maximum = MAX_LIMIT},
+    {.name = "adapter-slots",
+     .argument = "K",
+     .text = "Adapters that an engine holds at once; the one used\n"
+             "longest ago makes room. Default: 4.",
+     .kind = OPTION_WHOLE,
+     .scope = OPTION_OF_ADAPTERS,
+     .offset = offsetof(struct options, adapter_slots),
+     .minimum = 1.0,
+     .maximum = 1024.0},
+    {.name = "adapter-load",
+     .argument = "SECONDS",
+     .text = "Time to load an adapter; the step in which that\n"
+             "happens takes so much longer. Default: 0.2.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_OF_ADAPTERS,
+     .offset = offsetof(struct options, adapter_load_s),
+     .minimum = 0.0,
+     .maximum = 1000.0},
     {.kind = OPTION_HEADING, .text = "Router"},
     {.name = "strategy",
      .argument = "all|LIST",
@@ -434,7 +473,7 @@ const struct option_row option_rows[] = {
     {.name = "scrape",
      .argument = "SECONDS",
      .text = "Time between two readings of the targets' metrics\n"
-             "(running, waiting, KV cache in use); 0: never.\n"
+             "(running, waiting, KV cache, adapters); 0: never.\n"
              "Default: 5.",
      .kind = OPTION_SPECIAL,
      .scope = OPTION_ALWAYS,

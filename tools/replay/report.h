@@ -44,6 +44,7 @@ struct replay_target_result {
     uint64_t cache_tokens;  /**< Tokens its KV cache holds. */
     uint64_t requests;      /**< Dispatched to it. */
     uint64_t preemptions;   /**< Requests put back for lack of cache blocks. */
+    uint64_t adapter_loads; /**< LoRA adapters it loaded. */
     double hit_share;       /**< Cached tokens / input tokens. */
     double busy_share;      /**< Part of the run in which it computed. */
     uint64_t work_tokens;   /**< Input tokens it had to compute, those of a
@@ -93,8 +94,11 @@ struct replay_result {
     bool priced;       /**< Prices were given. */
     double cost_usd;   /**< What was served, in dollars; NaN: unknown of any. */
     uint64_t unpriced; /**< Requests served at an unknown price. */
-    double duration_s; /**< Virtual time to the last token. */
-    double bucket_s;   /**< duration_s / REPLAY_BUCKETS. */
+    bool adapters;     /**< Requests ask for LoRA adapters. */
+    uint64_t adapter_loads;
+    double adapter_load_share; /**< Loads / served requests. */
+    double duration_s;         /**< Virtual time to the last token. */
+    double bucket_s;           /**< duration_s / REPLAY_BUCKETS. */
 
     size_t target_count;
     const struct replay_target_result *targets;

@@ -38,6 +38,10 @@ const struct report_column report_columns[] = {
      report_text_ratio},
     {"", "cost", "What the served requests cost at the given prices.",
      REPORT_BETTER_LOWER, REPORT_IF_PRICED, report_cost, report_text_usd},
+    {"", "adapter loads",
+     "Adapters that targets had to load, for each request served.",
+     REPORT_BETTER_LOWER, REPORT_IF_ADAPTERS, report_adapter_loads,
+     report_text_share},
     {"", "waited", "Requests held back because every target was full.",
      REPORT_BETTER_NONE, REPORT_ON_PAGE, report_waited, report_text_count},
     {"", "rejected", "Requests that no target may take.", REPORT_BETTER_LOWER,
@@ -55,6 +59,8 @@ bool report_column_shown(const struct report_column *column,
         return page;
     case REPORT_IF_PRICED:
         return results[0].priced;
+    case REPORT_IF_ADAPTERS:
+        return results[0].adapters;
     default:
         return true;
     }

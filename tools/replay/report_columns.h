@@ -17,8 +17,9 @@ enum report_better {
 
 enum report_place {
     REPORT_ANYWHERE,
-    REPORT_ON_PAGE,  /* too much for a terminal */
-    REPORT_IF_PRICED /* where prices were given */
+    REPORT_ON_PAGE,    /* too much for a terminal */
+    REPORT_IF_PRICED,  /* where prices were given */
+    REPORT_IF_ADAPTERS /* where requests ask for LoRA adapters */
 };
 
 struct report_column {

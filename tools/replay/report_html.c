@@ -79,6 +79,17 @@ static const struct report_bars cost_chart = {
     NULL,
     NULL};
 
+static const struct report_bars adapters_chart = {
+    {"adapters", "Adapter loads",
+     "LoRA adapters that targets had to load, for each request served; less "
+     "is better.",
+     "loads for each request"},
+    report_adapter_loads,
+    report_text_share,
+    false,
+    NULL,
+    NULL};
+
 void report_escape(FILE *out, const char *text)
 {
     for (; *text != '\0'; text++)
@@ -226,6 +237,8 @@ static void write_charts(FILE *out, const struct report_groups *groups)
     if (groups->list[0].runs[0]->priced &&
         report_spread_all(groups, report_cost).high > 0)
         report_chart_bars(out, groups, &cost_chart);
+    if (groups->list[0].runs[0]->adapters)
+        report_chart_bars(out, groups, &adapters_chart);
     fputs("</div>\n", out);
 }
 

@@ -113,7 +113,7 @@ static json_t *dispatched(const struct replay_target_result *target)
 }
 
 static json_t *target_object(const struct replay_target_result *target,
-                             bool priced)
+                             const struct replay_result *result)
 {
     struct object object = begin();
 
@@ -129,7 +129,9 @@ static json_t *target_object(const struct replay_target_result *target,
     put(&object, "work_tokens", count_of(target->work_tokens));
     put(&object, "output_tokens", count_of(target->output_tokens));
     put(&object, "dispatched", dispatched(target));
-    if (priced) {
+    if (result->adapters)
+        put(&object, "adapter_loads", count_of(target->adapter_loads));
+    if (result->priced) {
         put(&object, "price_key", text(target->price_key));
         put(&object, "cost_usd", number(target->cost_usd, PICO));
     }
@@ -141,8 +143,8 @@ static json_t *target_array(const struct replay_result *result)
     json_t *array = json_array();
 
     for (size_t i = 0; i < result->target_count; i++)
-        if (json_array_append_new(array, target_object(&result->targets[i],
-                                                       result->priced)) != 0) {
+        if (json_array_append_new(
+                array, target_object(&result->targets[i], result)) != 0) {
             json_decref(array);
             return NULL;
         }
@@ -179,6 +181,11 @@ static void put_measures(struct object *object,
     if (result->priced) {
         put(object, "cost_usd", number(result->cost_usd, PICO));
         put(object, "unpriced", count_of(result->unpriced));
+    }
+    if (result->adapters) {
+        put(object, "adapter_loads", count_of(result->adapter_loads));
+        put(object, "adapter_load_share",
+            number(result->adapter_load_share, MICRO));
     }
     put(object, "skipped", count_of(result->skipped));
     put(object, "duration_s", number(result->duration_s, MICRO));

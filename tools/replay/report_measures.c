@@ -111,3 +111,8 @@ double report_cost(const struct replay_result *result)
 {
     return result->cost_usd;
 }
+
+double report_adapter_loads(const struct replay_result *result)
+{
+    return result->adapter_load_share;
+}

@@ -27,6 +27,7 @@ report_getter report_goodput;
 report_getter report_busiest;
 report_getter report_busiest_work;
 report_getter report_cost;
+report_getter report_adapter_loads;
 report_getter report_waited;
 report_getter report_rejected;
 

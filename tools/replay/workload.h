@@ -36,6 +36,7 @@ struct work_request {
     uint32_t prompt_ids; /**< Full blocks of the prompt. */
     size_t first_id;     /**< Index into `ids`; prompt, then answer. */
     uint64_t session;    /**< Digest of the conversation's name; 0: none. */
+    uint64_t adapter;    /**< LoRA adapter, from 1 on; 0: none. */
     size_t text_at;      /**< Index into `text`: the prompt. */
     size_t text_length;  /**< Bytes; 0: the source does not have it. */
 };
@@ -43,6 +44,7 @@ struct work_request {
 struct workload {
     uint32_t block_tokens;
     uint32_t distinct_ids; /**< Ids are below this. */
+    uint32_t adapters;     /**< LoRA adapters that requests ask for. */
     size_t count;
     struct work_request *requests;
     uint32_t *ids;

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "workload_adapters.h"
+
+#include "block_ids.h"
+#include "draw.h"
+#include "grow.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Separates these draws from the others of a seed. */
+#define ADAPTER_STREAM UINT64_C(0x61646170)
+
+/* sums[i] is the weight of the adapters up to number i + 1. */
+static double *cumulate(const struct adapter_options *options)
+{
+    double *sums = grow_zeroed(options->adapters, sizeof *sums);
+    double sum = 0.0;
+
+    for (uint32_t i = 0; i < options->adapters; i++) {
+        sum += pow((double)i + 1.0, -options->skew);
+        sums[i] = sum;
+    }
+    return sums;
+}
+
+/* The adapter that |place|, uniform in [0, 1), falls on. */
+static uint32_t adapter_at(const double *sums, uint32_t count, double place)
+{
+    double wanted = place * sums[count - 1];
+    uint32_t low = 0;
+    uint32_t high = count - 1;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (sums[middle] > wanted)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low + 1;
+}
+
+/* A draw of its own for each session, whatever stands between its requests. */
+static double place_of(const struct work_request *request, size_t index,
+                       uint64_t seed)
+{
+    uint64_t owner =
+        request->session != 0 ? request->session : block_key_mix(index, index);
+    struct draw draw = draw_start(seed, block_key_mix(ADAPTER_STREAM, owner));
+
+    return draw_uniform(&draw);
+}
+
+/* Gives the blocks of a request ids that no other adapter's have. */
+static void separate(const struct workload *workload,
+                     const struct work_request *request, struct block_ids *ids)
+{
+    size_t count = (request->input_tokens + request->output_tokens - 1) /
+                   workload->block_tokens;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t *id = &workload->ids[request->first_id + i];
+
+        *id = block_ids_get(ids, request->adapter << 32 | *id);
+    }
+}
+
+void workload_draw_adapters(struct workload *workload,
+                            const struct adapter_options *options)
+{
+    double *sums = cumulate(options);
+    struct block_ids ids;
+
+    workload->adapters = options->adapters;
+    workload->distinct_ids = 0;
+    block_ids_init(&ids, workload);
+    for (size_t i = 0; i < workload->count; i++) {
+        struct work_request *request = &workload->requests[i];
+
+        request->adapter = adapter_at(sums, options->adapters,
+                                      place_of(request, i, options->seed));
+        separate(workload, request, &ids);
+    }
+    block_ids_release(&ids);
+    free(sums);
+}
+
+void adapter_name(uint32_t adapter, char name[ADAPTER_NAME_MAX])
+{
+    snprintf(name, ADAPTER_NAME_MAX, "adapter-%" PRIu32, adapter);
+}
