@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* adaptive: the best blend of latency, cost and load inside the least-busy
- * window. Each signal is stretched so that its lowest value is 1 and its
- * highest 0; what is unknown of a member counts as the mean of the others. A
- * signal without spread, as one that nobody has, says nothing: it is left out,
- * and the others' weights make up the whole. Now and then any member of the
- * window gets its chance, so that a target whose bad days are over is found
- * out.
+ * window, which the work that waits keeps too, see backlog.h. Each signal is
+ * stretched so that its lowest value is 1 and its highest 0; what is unknown of
+ * a member counts as the mean of the others. A signal without spread, as one
+ * that nobody has, says nothing: it is left out, and the others' weights make
+ * up the whole. Now and then any member of the window gets its chance, so that
+ * a target whose bad days are over is found out.
  *
  * Until it knows enough, and while the router's switch is off, it is the
  * pipeline; the prompts that the pipeline follows are remembered all along.
  * Trials therefore draw from a generator of their own: the pipeline's ties must
  * not depend on them. */
 #include "policy/affinity.h"
+#include "policy/backlog.h"
 #include "policy/cost.h"
 
 #include "base/hash.h"
@@ -25,6 +26,12 @@
 
 /* So many members must be known before there is anything to compare. */
 #define LEAST_KNOWN 2
+
+/* Who is among the least busy, by load and by work that waits. */
+struct window {
+    struct lbr_affinity affinity;
+    struct lbr_backlog backlog;
+};
 
 static const struct lbr_params *params_of(const struct lbr_pick *pick)
 {
@@ -79,15 +86,34 @@ static int knows_enough(const struct lbr_pick *pick)
     return known >= LEAST_KNOWN;
 }
 
+static struct window look(struct lbr_pick *pick)
+{
+    struct window window = {lbr_affinity_look(pick), lbr_backlog_look(pick)};
+    uint32_t count = pick->group->count;
+    uint32_t i;
+
+    for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
+         i = lbr_bits_next(pick->mask, count, i + 1))
+        if (lbr_affinity_in_window(pick, &window.affinity, i))
+            lbr_backlog_count(&window.backlog, i);
+    return window;
+}
+
+static int in_window(const struct lbr_pick *pick, const struct window *window,
+                     uint32_t position)
+{
+    return lbr_affinity_in_window(pick, &window->affinity, position) &&
+           lbr_backlog_in_window(&window->backlog, position);
+}
+
 /* The next member of the window from |position| on, or LBR_BITS_NONE. */
 static uint32_t next_in_window(const struct lbr_pick *pick,
-                               const struct lbr_affinity *affinity,
-                               uint32_t position)
+                               const struct window *window, uint32_t position)
 {
     uint32_t count = pick->group->count;
     uint32_t i = lbr_bits_next(pick->mask, count, position);
 
-    while (i != LBR_BITS_NONE && !lbr_affinity_in_window(pick, affinity, i))
+    while (i != LBR_BITS_NONE && !in_window(pick, window, i))
         i = lbr_bits_next(pick->mask, count, i + 1);
     return i;
 }
@@ -115,7 +141,7 @@ static void weigh(struct lbr_blended *blended, double weight)
 }
 
 /* Notes what is known of all members; sums it up over the window. */
-static void survey(struct lbr_pick *pick, const struct lbr_affinity *affinity)
+static void survey(struct lbr_pick *pick, const struct window *window)
 {
     uint32_t count = pick->group->count;
     int signal;
@@ -124,7 +150,7 @@ static void survey(struct lbr_pick *pick, const struct lbr_affinity *affinity)
     for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
          i = lbr_bits_next(pick->mask, count, i + 1)) {
         note_signals(pick, i);
-        if (!lbr_affinity_in_window(pick, affinity, i))
+        if (!in_window(pick, window, i))
             continue;
         for (signal = 0; signal < LBR_SIGNAL_COUNT; signal++)
             count_value(&pick->blend.signals[signal],
@@ -132,8 +158,7 @@ static void survey(struct lbr_pick *pick, const struct lbr_affinity *affinity)
     }
 }
 
-static void set_blend(struct lbr_pick *pick,
-                      const struct lbr_affinity *affinity)
+static void set_blend(struct lbr_pick *pick, const struct window *window)
 {
     struct lbr_blend *blend = &pick->blend;
     int signal;
@@ -143,7 +168,7 @@ static void set_blend(struct lbr_pick *pick,
     for (signal = 0; signal < LBR_SIGNAL_COUNT; signal++)
         blend->signals[signal] =
             (struct lbr_blended){0, (double)INFINITY, 0, 0, 0};
-    survey(pick, affinity);
+    survey(pick, window);
     for (signal = 0; signal < LBR_SIGNAL_COUNT; signal++) {
         weigh(&blend->signals[signal], weight_of(params_of(pick), signal));
         blend->weights += blend->signals[signal].weight;
@@ -173,14 +198,14 @@ static double blend_score(const struct lbr_pick *pick, uint32_t position)
 }
 
 static uint32_t best_of_window(const struct lbr_pick *pick,
-                               const struct lbr_affinity *affinity)
+                               const struct window *window)
 {
-    uint32_t best = next_in_window(pick, affinity, 0);
+    uint32_t best = next_in_window(pick, window, 0);
     double highest = blend_score(pick, best);
     uint32_t i;
 
-    for (i = next_in_window(pick, affinity, best + 1); i != LBR_BITS_NONE;
-         i = next_in_window(pick, affinity, i + 1)) {
+    for (i = next_in_window(pick, window, best + 1); i != LBR_BITS_NONE;
+         i = next_in_window(pick, window, i + 1)) {
         double score = blend_score(pick, i);
 
         if (score < highest ||
@@ -193,8 +218,7 @@ static uint32_t best_of_window(const struct lbr_pick *pick,
 }
 
 /* A member for a trial, or LBR_BITS_NONE when it is no time for one. */
-static uint32_t trial(const struct lbr_pick *pick,
-                      const struct lbr_affinity *affinity)
+static uint32_t trial(const struct lbr_pick *pick, const struct window *window)
 {
     const struct lbr_pool *pool = pick->scope.pool;
     struct lbr_rng rng;
@@ -208,29 +232,29 @@ static uint32_t trial(const struct lbr_pick *pick,
                             pool->picks));
     if (lbr_rng_next(&rng) / 4294967296.0 >= pool->params.adaptive.exploration)
         return LBR_BITS_NONE;
-    for (i = next_in_window(pick, affinity, 0); i != LBR_BITS_NONE;
-         i = next_in_window(pick, affinity, i + 1))
+    for (i = next_in_window(pick, window, 0); i != LBR_BITS_NONE;
+         i = next_in_window(pick, window, i + 1))
         members++;
     rank = lbr_rng_below(&rng, members);
-    i = next_in_window(pick, affinity, 0);
+    i = next_in_window(pick, window, 0);
     while (rank--)
-        i = next_in_window(pick, affinity, i + 1);
+        i = next_in_window(pick, window, i + 1);
     return i;
 }
 
 static void blend(struct lbr_pick *pick, struct lbr_choice *choice)
 {
-    struct lbr_affinity affinity = lbr_affinity_look(pick);
+    struct window window = look(pick);
 
-    set_blend(pick, &affinity);
+    set_blend(pick, &window);
     choice->rule = LBROUTE_RULE_EXPLORE;
-    choice->position = trial(pick, &affinity);
+    choice->position = trial(pick, &window);
     if (choice->position == LBR_BITS_NONE) {
         choice->rule = LBROUTE_RULE_ADAPTIVE;
-        choice->position = best_of_window(pick, &affinity);
+        choice->position = best_of_window(pick, &window);
     }
     choice->commit = lbr_affinity_commit;
-    lbr_affinity_note(pick, &affinity, choice);
+    lbr_affinity_note(pick, &window.affinity, choice);
     choice->score = blend_score(pick, choice->position);
 }
 

@@ -3,12 +3,9 @@
  * least-busy window; load breaks ties. A member without a young sample is cold:
  * it is tried, the least busy first, with one request at a time, so that no old
  * outlier hides it. When all are cold and on trial, least connections.
- *
- * An average moves only when answers come, and until then everything would go
- * to one member: at high load the window alone lets dozens of prompts pile up
- * there. So the same window holds for the work that waits for a first token. */
+ * The work that waits for a first token keeps a window too, see backlog.h. */
 #include "policy/affinity.h"
-#include "policy/latency.h"
+#include "policy/backlog.h"
 
 #include "containers/bits.h"
 
@@ -18,11 +15,9 @@
 struct outlook {
     const double *load; /* relative; +inf: may not be chosen */
     const double *average, *taught;
-    const double *queue, *others; /* that wait: work, requests of others */
-    double usual;                 /* request, kilotokens; 0: unknown */
+    struct lbr_backlog backlog;
     double fresh_since;
     double lowest; /* load */
-    double least;  /* work that waits */
     uint32_t count;
 };
 
@@ -32,24 +27,17 @@ struct leaders {
     uint32_t trial; /* cold and idle, lowest load */
 };
 
-static double waiting(const struct outlook *outlook, uint32_t position)
-{
-    return outlook->queue[position] +
-           outlook->others[position] * outlook->usual;
-}
-
 static void find_least(struct outlook *outlook)
 {
     uint32_t i;
 
-    outlook->lowest = outlook->least = (double)INFINITY;
+    outlook->lowest = (double)INFINITY;
     for (i = 0; i < outlook->count; i++)
         if (outlook->load[i] < outlook->lowest)
             outlook->lowest = outlook->load[i];
     for (i = 0; i < outlook->count; i++)
-        if (lbr_load_in_window(outlook->load[i], outlook->lowest) &&
-            waiting(outlook, i) < outlook->least)
-            outlook->least = waiting(outlook, i);
+        if (lbr_load_in_window(outlook->load[i], outlook->lowest))
+            lbr_backlog_count(&outlook->backlog, i);
 }
 
 static struct outlook look(const struct lbr_pick *pick)
@@ -60,25 +48,17 @@ static struct outlook look(const struct lbr_pick *pick)
     outlook.load = lbr_latency_loads(pick);
     outlook.average = lbr_forecast_column(forecast, LBR_COLUMN_AVERAGE);
     outlook.taught = lbr_forecast_column(forecast, LBR_COLUMN_TAUGHT);
-    outlook.queue = lbr_forecast_column(forecast, LBR_COLUMN_QUEUE);
-    outlook.others = lbr_forecast_column(forecast, LBR_COLUMN_OTHERS);
-    outlook.usual = pick->group->latency_mean.input;
+    outlook.backlog = lbr_backlog_look(pick);
     outlook.fresh_since = lbr_latency_fresh_since(pick);
     outlook.count = forecast->count;
     find_least(&outlook);
     return outlook;
 }
 
-/* Where no request has told its size, work is not known either. */
 static int in_window(const struct outlook *outlook, uint32_t position)
 {
-    double usual = outlook->usual;
-
-    if (!lbr_load_in_window(outlook->load[position], outlook->lowest))
-        return 0;
-    return !(usual > 0) ||
-           lbr_load_in_window(waiting(outlook, position) / usual,
-                              outlook->least / usual);
+    return lbr_load_in_window(outlook->load[position], outlook->lowest) &&
+           lbr_backlog_in_window(&outlook->backlog, position);
 }
 
 static void take_less_busy(const struct lbr_pick *pick, uint32_t *leader,

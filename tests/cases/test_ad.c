@@ -329,6 +329,30 @@ static void ad_03_two_must_be_known(void **state)
     fleet_close(&fleet);
 }
 
+/* Prompts that wait for their first token are work, too: whoever is fastest
+ * leaves the window with a pile of them, evenly as requests are spread. */
+static void waiting_prompts_count(void **state)
+{
+    struct fleet fleet;
+    (void)state;
+
+    open_ad(&fleet, 2, 1);
+    set_weights(&fleet, 1, 0, 0);
+    fleet.request.input_tokens = 1000;
+    catalog_teach(&fleet, A, 10);
+    catalog_teach(&fleet, B, 20);
+    fleet_hold(&fleet, B, 4); /* these have their first tokens */
+    for (size_t i = 0; i < fleet.held_count; i++)
+        assert_int_equal(fleet_observe(&fleet, fleet.held[i].ticket,
+                                       LBROUTE_EVENT_FIRST_TOKEN),
+                         LBROUTE_OK);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(fleet_pick(&fleet), A);
+    assert_int_equal(fleet_pick(&fleet), B);
+    expect_rule(&fleet, LBROUTE_RULE_ADAPTIVE);
+    fleet_close(&fleet);
+}
+
 /* ---- AD-05 ---- */
 
 /* A success in no time is no measurement: neither the fastest nor known. */
@@ -568,6 +592,7 @@ int main(void)
         cmocka_unit_test(ad_03_bad_switch),
         cmocka_unit_test(ad_03_before_it_engages),
         cmocka_unit_test(ad_03_two_must_be_known),
+        cmocka_unit_test(waiting_prompts_count),
         cmocka_unit_test(ad_05_zero_is_not_fast),
         cmocka_unit_test(ad_05_failures_are_not_fast),
         cmocka_unit_test(ad_06_one_signal_has_spread),

@@ -47,12 +47,13 @@ class Latency(ReplayCase):
             runs = self.by_strategy(
                 *traffic, "--targets", MIXED, *CACHES, "--scrape", scrape,
                 "--strategy", "weighted,least_connections,fastest,"
-                "predicted_latency")
+                "adaptive,predicted_latency")
             best = runs.pop("predicted_latency")
             for rival in [*rivals, *runs.values()]:
                 self.assert_ahead(best, rival)
             self.assertLessEqual(best["prediction_error"], most_error)
-            self.assert_no_collapse(runs["fastest"], runs["weighted"])
+            for name in ("fastest", "adaptive"):
+                self.assert_no_collapse(runs[name], runs["weighted"])
 
     def assert_no_collapse(self, run, even):
         self.assertLessEqual(run["ttft_ms"]["p99"],
@@ -85,7 +86,7 @@ class Latency(ReplayCase):
                     runs = self.by_strategy(
                         "--workload", workload, "--load", load, "--targets",
                         fleet, "--strategy",
-                        "weighted,fastest,predicted_latency")
+                        "weighted,adaptive,fastest,predicted_latency")
                     even = runs.pop("weighted")
                     for run in runs.values():
                         with self.subTest(workload=workload, load=load,

@@ -136,22 +136,29 @@ class Prices(ReplayCase):
         self.assertAlmostEqual(runs[0]["cost_usd"],
                                2 * (500 * 0.15 + 20 * 0.6) / 1e6, 12)
 
-    def test_prices_collapse_no_adaptive_fleet(self):
+    def priced_fleet(self, workload, load, weight):
         table = self.trace("a\t100\t400\t10\nb\t900\t3600\t90\n", "table")
-        targets = "4x8b-rtxpro6000=a,4x8b-rtxpro6000=b"
+        runs, _, _ = self.runs(
+            "--workload", workload, "--load", load, "--prices", table,
+            "--targets", "4x8b-rtxpro6000=a,4x8b-rtxpro6000=b",
+            "--param", f"pipeline.cost={weight}",
+            "--param", f"adaptive.cost={weight}",
+            "--strategy", "weighted,adaptive,pipeline")
+        return ({run["strategy"]: run["ttft_ms"]["p99"] for run in runs},
+                {run["strategy"]: run["cost_usd"] for run in runs})
+
+    def test_prices_collapse_no_adaptive_fleet(self):
         for workload in ("chat", "shared", "agents", "bursts"):
             for load in ("0.7", "1.3"):
-                runs, _, _ = self.runs(
-                    "--workload", workload, "--load", load, "--targets",
-                    targets, "--prices", table, "--param", "pipeline.cost=2",
-                    "--strategy", "weighted,adaptive,pipeline")
-                p99 = {run["strategy"]: run["ttft_ms"]["p99"] for run in runs}
-                cost = {run["strategy"]: run["cost_usd"] for run in runs}
-                for strategy in ("adaptive", "pipeline"):
-                    where = (workload, load, strategy, p99, cost)
-                    self.assertLessEqual(p99[strategy], 2 * p99["weighted"],
-                                         where)
-                    self.assertLess(cost[strategy], cost["weighted"], where)
+                for weight in ("0.5", "2"):
+                    p99, cost = self.priced_fleet(workload, load, weight)
+                    for strategy in ("adaptive", "pipeline"):
+                        where = (workload, load, weight, strategy, p99, cost)
+                        self.assertLessEqual(p99[strategy],
+                                             2 * p99["weighted"], where)
+                        if weight == "2":
+                            self.assertLess(cost[strategy], cost["weighted"],
+                                            where)
 
 
 if __name__ == "__main__":
