@@ -16,7 +16,7 @@ const void *lbr_lock_thread(void)
 }
 
 #define FIRST_PAUSE 2048
-#define LONGEST_PAUSE 16384
+#define LONGEST_PAUSE 65536
 #define PAUSES 32
 
 void lbr_lock_wait(struct lbr_lock *lock)
