@@ -102,55 +102,42 @@ static int apply(struct lbroute_router *router, struct lbr_target *target,
     return LBROUTE_OK;
 }
 
+/* Names are read outside the lock. */
 static int report(struct lbroute_router *router, lbroute_target handle,
-                  const struct listed *listed, int32_t most, uint64_t now,
-                  int complete)
+                  const char *const *names, const size_t *lengths, size_t count,
+                  int32_t most, uint64_t now, int complete)
 {
     struct lbr_target *target;
-    int result = LBROUTE_ERR_NOT_FOUND;
+    struct listed listed;
+    int result;
 
+    if (!router)
+        return LBROUTE_ERR_INVALID;
+    if (most < -1)
+        return LBROUTE_ERR_RANGE;
+    result = read_names(names, lengths, count, &listed);
+    if (result)
+        return result;
     lbr_router_enter(router);
     lbr_router_advance(router, now);
     target = lbr_router_target(router, handle);
-    if (target)
-        result = apply(router, target, listed, most, complete);
+    result = target ? apply(router, target, &listed, most, complete)
+                    : LBROUTE_ERR_NOT_FOUND;
     return lbr_router_leave(router, result);
-}
-
-static int read_report(const char *const *names, const size_t *lengths,
-                       size_t count, int32_t most, struct listed *listed)
-{
-    if (most < -1)
-        return LBROUTE_ERR_RANGE;
-    return read_names(names, lengths, count, listed);
 }
 
 int lbroute_set_adapters(lbroute_router *router, lbroute_target target,
                          const char *const *names, const size_t *lengths,
                          size_t count, int32_t max_adapters, uint64_t now)
 {
-    struct listed listed;
-    int result;
-
-    if (!router)
-        return LBROUTE_ERR_INVALID;
-    result = read_report(names, lengths, count, max_adapters, &listed);
-    return result ? result
-                  : report(router, target, &listed, max_adapters, now, 1);
+    return report(router, target, names, lengths, count, max_adapters, now, 1);
 }
 
 int lbroute_note_adapters(lbroute_router *router, lbroute_target target,
                           const char *const *names, const size_t *lengths,
                           size_t count, int32_t max_adapters, uint64_t now)
 {
-    struct listed listed;
-    int result;
-
-    if (!router)
-        return LBROUTE_ERR_INVALID;
-    result = read_report(names, lengths, count, max_adapters, &listed);
-    return result ? result
-                  : report(router, target, &listed, max_adapters, now, 0);
+    return report(router, target, names, lengths, count, max_adapters, now, 0);
 }
 
 static int bad_occupancy(double occupancy)
