@@ -21,16 +21,29 @@ static double latency(const struct lbr_pick *pick,
                : lbr_latency_expected(pick, position, kind);
 }
 
+/* What its latency gives a member, NaN if that is unknown. */
 static double score(const struct lbr_pick *pick, enum lbr_latency_scorer which,
                     uint32_t position)
 {
-    const struct lbr_latency_scale *scale = &pick->scale.latency[which];
+    double lowest = pick->scale.latency[which].lowest;
     double own = latency(pick, which, position);
 
-    if (isnan(own))
-        return scale->mean;
-    return own > scale->lowest ? scale->lowest / own : 1;
+    return own <= lowest ? 1 : lowest / own;
 }
+
+static double average_score(const struct lbr_pick *pick, uint32_t position)
+{
+    return score(pick, LBR_SCORER_AVERAGE, position);
+}
+
+static double predicted_score(const struct lbr_pick *pick, uint32_t position)
+{
+    return score(pick, LBR_SCORER_PREDICTED, position);
+}
+
+static double (*const score_of[LBR_LATENCY_SCORERS])(
+    const struct lbr_pick *pick, uint32_t position) = {average_score,
+                                                       predicted_score};
 
 static void find_lowest(struct lbr_pick *pick, enum lbr_latency_scorer which)
 {
@@ -46,26 +59,6 @@ static void find_lowest(struct lbr_pick *pick, enum lbr_latency_scorer which)
         if (own < scale->lowest)
             scale->lowest = own;
     }
-}
-
-/* Rounding must not put the mean above the best. */
-static void find_mean(struct lbr_pick *pick, enum lbr_latency_scorer which)
-{
-    uint32_t count = pick->group->count;
-    double sum = 0;
-    uint32_t known = 0;
-    uint32_t i;
-
-    pick->scale.latency[which].mean = 0;
-    for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
-         i = lbr_bits_next(pick->mask, count, i + 1)) {
-        if (isnan(latency(pick, which, i)))
-            continue;
-        sum += score(pick, which, i);
-        known++;
-    }
-    if (known)
-        pick->scale.latency[which].mean = fmin(sum / known, 1);
 }
 
 static double weight_of(const struct lbr_pick *pick,
@@ -85,7 +78,8 @@ void lbr_latency_scorers_begin(struct lbr_pick *pick)
     for (which = 0; which < LBR_LATENCY_SCORERS; which++)
         if (weight_of(pick, (enum lbr_latency_scorer)which) > 0) {
             find_lowest(pick, (enum lbr_latency_scorer)which);
-            find_mean(pick, (enum lbr_latency_scorer)which);
+            pick->scale.latency[which].mean =
+                lbr_pick_mean(pick, score_of[which]);
         }
 }
 
@@ -96,10 +90,13 @@ double lbr_latency_scorers_sum(const struct lbr_pick *pick, uint32_t position)
 
     for (which = 0; which < LBR_LATENCY_SCORERS; which++) {
         double weight = weight_of(pick, (enum lbr_latency_scorer)which);
+        double mean = pick->scale.latency[which].mean;
+        double own;
 
-        if (weight > 0)
-            sum +=
-                weight * score(pick, (enum lbr_latency_scorer)which, position);
+        if (!(weight > 0) || isnan(mean))
+            continue;
+        own = score_of[which](pick, position);
+        sum += weight * (isnan(own) ? mean : own);
     }
     return sum;
 }

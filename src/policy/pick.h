@@ -88,7 +88,7 @@ enum lbr_latency_scorer {
 /* What one of them is relative to. */
 struct lbr_latency_scale {
     double lowest; /* latency of an eligible member, ns */
-    double mean;   /* score of those that are known */
+    double mean;   /* score of those that are known; NaN: of nobody */
 };
 
 /* What the scores of the pipeline are relative to, once it has chosen. */
