@@ -42,22 +42,32 @@ enum {
                                   * counts. */
     LBROUTE_DIAG_LIMIT = 8,      /**< More series or adapters than are looked
                                   * at. */
-    LBROUTE_DIAG_COUNT = 9       /**< One above the last reason. */
+    LBROUTE_DIAG_FORMAT = 9,     /**< A payload is no batch of KV events, is cut
+                                  * short, or is nested too deep. */
+    LBROUTE_DIAG_EVENT = 10,     /**< A KV event lacks a field that it needs, or
+                                  * one is of the wrong type. */
+    LBROUTE_DIAG_KIND = 11,      /**< A KV event of a kind that is not known. */
+    LBROUTE_DIAG_MEDIUM = 12,    /**< Blocks in a medium that is not known. */
+    LBROUTE_DIAG_GROUP = 13,     /**< Blocks of a group of caches that holds no
+                                  * whole prefixes, such as a sliding window. */
+    LBROUTE_DIAG_REMOTE = 14,    /**< Blocks that are kept elsewhere. */
+    LBROUTE_DIAG_COUNT = 15      /**< One above the last reason. */
 };
 
-/** What became of a text. Fill with lbroute_diag_init() once; it can be used
- * again without that. Every line that is neither empty nor a comment is counted
- * as accepted, skipped or broken. */
+/** What became of a text, or of a payload. Fill with lbroute_diag_init() once;
+ * it can be used again without that. Every line that is neither empty nor a
+ * comment, and every event, is counted as accepted, skipped or broken. */
 typedef struct lbroute_diag {
     size_t size;       /**< sizeof this struct; set by the init function. */
-    uint64_t accepted; /**< Lines that were read and used. */
-    uint64_t skipped;  /**< Well-formed lines of which there is no use. */
-    uint64_t broken;   /**< Lines that could not be read. */
-    int64_t offset;    /**< Byte at which the first broken line begins; -1:
+    uint64_t accepted; /**< Lines or events that were read and used. */
+    uint64_t skipped;  /**< Well-formed ones of which there is no use. */
+    uint64_t broken;   /**< Those that could not be read. */
+    int64_t offset;    /**< Byte at which the first broken one begins; -1:
                         * none. */
     int64_t line;      /**< Its number, the first is 1; -1: none. */
-    /** How often, by `LBROUTE_DIAG_`. Reasons 1 to 4 are those of broken
-     * lines, the others tell of lines that were read. */
+    /** How often, by `LBROUTE_DIAG_`. Reasons 1 to 4, 9 and 10 are those of
+     * broken ones, the others tell of lines that were read, or of events that
+     * were skipped. */
     uint64_t reasons[16];
 } lbroute_diag;
 
@@ -113,6 +123,49 @@ void lbroute_diag_init(lbroute_diag *diag, size_t size);
 int lbroute_ingest_metrics(lbroute_router *router, lbroute_target target,
                            const void *text, size_t len, uint64_t now,
                            lbroute_diag *diag);
+
+/**
+ * Reads a payload of KV events (msgpack) as vLLM and SGLang publish it over
+ * ZeroMQ, and takes it over as lbroute_kv_apply() does. vLLM from 0.8 to 0.24
+ * and later, and SGLang, events as arrays and as maps, also mixed; the guide
+ * "Signals" lists the fields.
+ *
+ * - Hashes may be unsigned, negative (their bits count), or digests of 8 bytes
+ *   and more (the last 8 count, big-endian).
+ * - Fields are told by their place and type; keys come in any order. What is
+ *   not known is passed over: fields, keys, kinds of event.
+ * - One bad event costs nothing but itself: it is skipped and counted with its
+ *   reason, the rest is taken over, and the outcome is #LBROUTE_KV_PARTIAL.
+ * - Only groups of caches that hold whole prefixes count, and only what is kept
+ *   at the target: not another medium than GPU, CPU and disk, nor what is told
+ *   to be remote.
+ * - Lengths are believed only as far as there are bytes, and nesting is
+ *   followed 16 deep. A payload that is no batch, or is cut short, changes
+ *   nothing, and its number counts as missing.
+ *
+ * @param router the router.
+ * @param target whose cache it is about.
+ * @param source number of the source, as for lbroute_kv_apply().
+ * @param seq the sequence number that came with the payload: its second frame,
+ *     8 bytes, big-endian. UINT64_MAX with an empty payload is the end of a
+ *     replay; with another one it says that there is no number.
+ * @param payload the third frame, any bytes. In replays it is the last one.
+ * @param len its length, bytes.
+ * @param now time, ns.
+ * @param result receives what became of it; prepared by
+ *     lbroute_kv_result_init(). May be NULL.
+ * @param diag receives what became of the events, also on #LBROUTE_ERR_FORMAT;
+ *     prepared by lbroute_diag_init(). May be NULL.
+ * @return as lbroute_kv_apply(), and #LBROUTE_ERR_FORMAT for a payload that is
+ *     no batch or is cut short (request it again).
+ *
+ * [any thread], linear in the payload; the router's lock is only taken to take
+ * it over. No allocation of its own; some 32 KiB of stack.
+ */
+int lbroute_ingest_kv_events(lbroute_router *router, lbroute_target target,
+                             uint32_t source, uint64_t seq, const void *payload,
+                             size_t len, uint64_t now,
+                             lbroute_kv_result *result, lbroute_diag *diag);
 
 /** @} */
 

@@ -103,7 +103,10 @@ enum {
     /** A text holds nothing that this library reads, as after a failed scrape.
      * Nothing changed: what was known grows older, nobody looks idle. Check
      * the address and the flags of the engine. */
-    LBROUTE_ERR_NO_NEWS = -13
+    LBROUTE_ERR_NO_NEWS = -13,
+    /** Bytes are not of the format that they should be of, or are cut short.
+     * Nothing changed; fetch or request them again. */
+    LBROUTE_ERR_FORMAT = -14
 };
 
 /** Bounds of strings. */
@@ -170,7 +173,9 @@ enum {
     LBROUTE_RULE_PREDICTED_LATENCY = 21, /**< Lowest predicted latency. */
     LBROUTE_RULE_TRIAL = 22,             /**< To learn the latency of a target
                                           * of which nothing recent is known. */
-    LBROUTE_RULE_COUNT = 23              /**< Number of rules. */
+    /** Most of the prompt resident by KV events, among the least busy. */
+    LBROUTE_RULE_PRECISE_CACHE_AWARE = 23,
+    LBROUTE_RULE_COUNT = 24 /**< Number of rules. */
 };
 
 /** Kinds of event for lbroute_observe(). */
@@ -308,6 +313,11 @@ typedef struct lbroute_router_options {
     uint32_t reserved1;       /**< Zero. */
     uint32_t max_prices;      /**< 1 to 1,048,576 (16,384). */
     uint32_t reserved2;       /**< Zero. */
+    /** Blocks that are remembered from KV events, each once for every source
+     * that holds it; 1 to 16,777,215 (1,048,576). Some 50 bytes each, taken as
+     * they are used, but for 20 of them with the first event. */
+    uint32_t max_kv_blocks;
+    uint32_t max_kv_sources; /**< Sources of events; 1 to 65,535 (4,096). */
 } lbroute_router_options;
 
 /**
@@ -895,6 +905,348 @@ int lbroute_set_occupancy(lbroute_router *router, lbroute_target target,
                           double occupancy, int available, uint64_t now);
 
 /** @} */
+/** @defgroup kv KV-cache events
+ * What engines say of the blocks in their KV caches: which were stored, and
+ * which are gone. From this the router knows what is resident where, to the
+ * block, for `precise_cache_aware` and the scorer `pipeline.resident`.
+ *
+ * A **source** is one stream of events with its own sequence numbers. A target
+ * has one for each publisher: engines with data parallelism publish one for
+ * each rank. A **batch** is what one message of a source holds. Calls that
+ * concern one source are made one after the other, in the order in which its
+ * batches arrived.
+ *
+ * What is said of a source holds only as long as nothing was missed. A batch
+ * that is missing (a gap), and an engine that started anew, make its source
+ * *unknown*: neither warm nor cold, so that load decides. Batches behind a gap
+ * are kept aside and follow as soon as what was missed has come.
+ * lbroute_kv_missing() says what to ask the engine for; where it cannot replay,
+ * lbroute_kv_clear() begins anew with an empty memory.
+ * @{ */
+
+/** Where a block is kept. */
+enum {
+    LBROUTE_MEDIUM_ANY = -1, /**< Not said: stored in GPU memory; removed
+                              * wherever it is. */
+    LBROUTE_MEDIUM_GPU = 0,  /**< The accelerator's memory. */
+    LBROUTE_MEDIUM_HOST = 1, /**< The machine's memory. */
+    LBROUTE_MEDIUM_DISK = 2, /**< Disks, and stores beyond the machine. */
+    LBROUTE_MEDIUM_COUNT = 3 /**< Number of media. */
+};
+
+/** Kinds of KV event. */
+enum {
+    LBROUTE_KV_STORED = 1,    /**< Blocks are in the cache. */
+    LBROUTE_KV_REMOVED = 2,   /**< Blocks are not in the cache any more. */
+    LBROUTE_KV_CLEARED = 3,   /**< The cache is empty. */
+    LBROUTE_KV_KIND_COUNT = 4 /**< One above the last kind. */
+};
+
+/** What became of a batch. */
+enum {
+    LBROUTE_KV_APPLIED = 1,      /**< Taken over. */
+    LBROUTE_KV_PARTIAL = 2,      /**< Taken over but for some blocks or events,
+                                  * see the reasons. */
+    LBROUTE_KV_DUPLICATE = 3,    /**< Had been taken over before: ignored. */
+    LBROUTE_KV_GAP = 4,          /**< Batches before it are missing. It is kept
+                                  * aside, or has to come again with them where
+                                  * there was no room. */
+    LBROUTE_KV_RESTARTED = 5,    /**< The engine started anew: what was known is
+                                  * forgotten. The batch is taken over if it is
+                                  * the first one (sequence number 0), else as at a
+                                  * gap. */
+    LBROUTE_KV_REPLAY_END = 6,   /**< No batch but the end of a replay. If
+                                  * something is still missing, the engine has
+                                  * it no more: call lbroute_kv_clear(). */
+    LBROUTE_KV_OUTCOME_COUNT = 7 /**< One above the last outcome. */
+};
+
+/** What the word of a source is worth. */
+enum {
+    LBROUTE_KV_SOURCE_NONE = 0,  /**< No batch was ever received. */
+    LBROUTE_KV_SOURCE_FRESH = 1, /**< Nothing was missed. */
+    LBROUTE_KV_SOURCE_GAP = 2,   /**< Batches are missing: unknown. */
+    LBROUTE_KV_SOURCE_STALE = 3, /**< Silent for `precise_cache_aware.ttl` while
+                                  * requests were sent to it: unknown. An idle
+                                  * engine has nothing to say. */
+    LBROUTE_KV_SOURCE_RESTARTED = 4,  /**< Started anew, and the first batches
+                                       * are missing: unknown. */
+    LBROUTE_KV_SOURCE_STATE_COUNT = 5 /**< One above the last state. */
+};
+
+/** Why something in a batch was not taken over as it stands; counted in blocks,
+ * but #LBROUTE_KV_REASON_EVENT in events. */
+enum {
+    /** An event of an unknown kind or medium, or with a contradiction. */
+    LBROUTE_KV_REASON_EVENT = 1,
+    /** More hashes than the tokens can fill, or tokens beyond the last complete
+     * block. What is complete on both sides counts. */
+    LBROUTE_KV_REASON_TOKENS = 2,
+    /** The block before it is not known: it waits for that. */
+    LBROUTE_KV_REASON_WAITING = 3,
+    /** Removed, or told without tokens, but not known. */
+    LBROUTE_KV_REASON_UNKNOWN = 4,
+    LBROUTE_KV_REASON_OWN_PARENT = 5, /**< Named as its own parent. */
+    LBROUTE_KV_REASON_RENAMED = 6,    /**< Its hash stood for other content: now
+                                       * it stands for this. */
+    LBROUTE_KV_REASON_FULL = 7,       /**< There was no room for it. */
+    /** Its size is not `prefix.block_tokens` of the pool. It is of use all the
+     * same: prompts are cut as the pool's engines cut them, into up to four
+     * sizes. */
+    LBROUTE_KV_REASON_BLOCK_SIZE = 8,
+    LBROUTE_KV_REASON_COUNT = 9 /**< One above the last reason. */
+};
+
+/** Something that happened in a KV cache. Fill with lbroute_kv_event_init().
+ * All that it points to needs to live only during the call. */
+typedef struct lbroute_kv_event {
+    size_t size;    /**< sizeof this struct; set by the init function. */
+    int32_t kind;   /**< A `LBROUTE_KV_` kind. */
+    int32_t medium; /**< A `LBROUTE_MEDIUM_` value (ANY). */
+    /** The engine's names of the blocks, in order: any numbers, of which one
+     * means the same block whenever the source says it. Of longer digests take
+     * the last 8 bytes, big-endian. */
+    const uint64_t *hashes;
+    size_t hash_count;  /**< Their number. */
+    uint64_t parent;    /**< The name of the block before the first one. */
+    int32_t has_parent; /**< 1: `parent` is given; 0 (default): the first block
+                         * begins a prompt. */
+    /** Which of the engine's groups of caches it is about (0). Pass only groups
+     * that hold whole prefixes; a sliding window does not. */
+    uint32_t group;
+    /** The token ids in the blocks, for STORED. Neither these nor `blocks`:
+     * blocks that are known are now in `medium`, too. */
+    const uint32_t *tokens;
+    size_t token_count;  /**< Their number. */
+    uint32_t block_size; /**< Tokens in a block. */
+    uint32_t reserved0;  /**< Zero. */
+    /** Instead of tokens, a hash for each block as lbroute_hash_blocks() makes
+     * it of the token ids. */
+    const uint64_t *blocks;
+    size_t block_count;  /**< Their number. */
+    const char *adapter; /**< LoRA adapter that the blocks were made with. */
+    size_t adapter_len;  /**< 0: none. */
+    const void *salt;    /**< Cache salt. */
+    size_t salt_len;     /**< 0: none. */
+    /** For each block, from the first on, what else tells it from blocks with
+     * the same tokens, such as images: the identifiers of all that it overlaps,
+     * in order, folded with lbroute_kv_fold_key(); 0: nothing. */
+    const uint64_t *extra_keys;
+    size_t extra_key_count; /**< 0 to the number of blocks. */
+} lbroute_kv_event;
+
+/**
+ * Fills in the defaults: no kind, any medium, no parent, everything empty.
+ *
+ * @param event the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_kv_event) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_kv_event_init(lbroute_kv_event *event, size_t size);
+
+/**
+ * Folds an identifier into the extra key of a block. Order matters.
+ *
+ * @param digest 0 to begin, then what the call before returned.
+ * @param key the identifier of an image or the like, any bytes.
+ * @param key_len its length.
+ * @return the extra key so far, never 0; `digest` for a NULL key.
+ *
+ * [pure], linear in the length.
+ */
+uint64_t lbroute_kv_fold_key(uint64_t digest, const void *key, size_t key_len);
+
+/** A batch of events. Fill with lbroute_kv_batch_init(). */
+typedef struct lbroute_kv_batch {
+    size_t size; /**< sizeof this struct; set by the init function. */
+    /** Its number in its source; UINT64_MAX (default): there is none, and
+     * batches are taken over as they come. */
+    uint64_t seq;
+    /** When the engine made it, seconds by the engine's clock; tells a replay
+     * from a restart. NaN (default): unknown. */
+    double timestamp;
+    /** The events, in order: as large as the first one says. */
+    const lbroute_kv_event *events;
+    size_t event_count; /**< Their number. */
+    /** 1: goes on with the batch of the latest call with this source, of which
+     * `seq` is the number; for batches that are handed over in parts. */
+    int32_t continued;
+    int32_t reserved0; /**< Zero. */
+} lbroute_kv_batch;
+
+/**
+ * Fills in the defaults: no sequence number, no timestamp, no events.
+ *
+ * @param batch the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_kv_batch) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_kv_batch_init(lbroute_kv_batch *batch, size_t size);
+
+/** What became of a batch, and of those that were kept aside and followed it.
+ * Fill with lbroute_kv_result_init(). */
+typedef struct lbroute_kv_result {
+    size_t size;     /**< sizeof this struct; set by the init function. */
+    int32_t outcome; /**< A `LBROUTE_KV_` outcome. */
+    int32_t state;   /**< `LBROUTE_KV_SOURCE_` of the source now. */
+    /** Batches that are missing now, from the first to the last of the first
+     * hole; 0: none. */
+    uint64_t missing;
+    uint64_t first_missing; /**< The first one, if any. */
+    uint64_t last_missing;  /**< The last one of that hole. */
+    uint64_t stored;        /**< Blocks that came into a medium. */
+    uint64_t removed;       /**< Blocks that left a medium. */
+    uint64_t reasons[16];   /**< By `LBROUTE_KV_REASON_`. */
+} lbroute_kv_result;
+
+/**
+ * Prepares a result.
+ *
+ * @param result the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_kv_result) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_kv_result_init(lbroute_kv_result *result, size_t size);
+
+/**
+ * Takes over a batch of events, for hosts that decode them themselves; else see
+ * lbroute_ingest_kv_events().
+ *
+ * Blocks are known by their content: token ids and what comes before them,
+ * under adapter, salt and extra keys, whatever the engine calls them. A block
+ * counts in a medium once, however often it is stored there, unless
+ * `precise_cache_aware.count_copies` says otherwise. At `max_kv_blocks` the
+ * ends of prompts of whoever has most make room, never their heads.
+ *
+ * @param router the router.
+ * @param target whose cache it is about.
+ * @param source number of the source among the target's, by convention the
+ *     rank; 0 to UINT32_MAX - 1.
+ * @param batch the batch.
+ * @param now time, ns.
+ * @param result receives what became of it; prepared by
+ *     lbroute_kv_result_init(). May be NULL.
+ * @return 0, whatever the outcome; #LBROUTE_ERR_NOT_FOUND for a stale target;
+ *     #LBROUTE_ERR_RANGE for source UINT32_MAX; #LBROUTE_ERR_LIMIT for a new
+ *     source at `max_kv_sources` (remove a target, or create the router with
+ *     more); #LBROUTE_ERR_INVALID for NULL, an event without a size, or a
+ *     continuation of another batch; #LBROUTE_ERR_NO_MEMORY (the batch counts
+ *     as missing: request it again); #LBROUTE_ERR_UNSUPPORTED.
+ *
+ * [any thread], linear in the blocks. Tokens are hashed without the lock. No
+ * allocation once warm, but for what is kept aside.
+ */
+int lbroute_kv_apply(lbroute_router *router, lbroute_target target,
+                     uint32_t source, const lbroute_kv_batch *batch,
+                     uint64_t now, lbroute_kv_result *result);
+
+/**
+ * Forgets what a source said, and takes its next batch for the first one,
+ * whatever its number: after a call that emptied the engine's cache, when the
+ * host saw it start anew, before a full report, or to end a gap that no replay
+ * can fill. The source is fresh then, and holds nothing.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param source the source; UINT32_MAX: all of the target.
+ * @param now time, ns.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND for a stale target or an unknown source;
+ *     #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time a source: its blocks go bit by bit, with the
+ * events that follow.
+ */
+int lbroute_kv_clear(lbroute_router *router, lbroute_target target,
+                     uint32_t source, uint64_t now);
+
+/**
+ * What to request from the engine, so that a source is known again: engines
+ * replay all batches from a number on.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param source the source.
+ * @param first receives the number of the first missing batch.
+ * @param last receives that of the last one of the first hole.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND when nothing is missing, or for a stale
+ *     target or an unknown source; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time, no effect.
+ */
+int lbroute_kv_missing(lbroute_router *router, lbroute_target target,
+                       uint32_t source, uint64_t *first, uint64_t *last);
+
+/** State and counts of a source. Fill with lbroute_kv_source_stats_init(). */
+typedef struct lbroute_kv_source_stats {
+    size_t size;         /**< sizeof this struct. */
+    int32_t state;       /**< `LBROUTE_KV_SOURCE_` at `now`. */
+    uint32_t block_size; /**< Tokens in a block, as events say; 0: unknown. */
+    int64_t age_ns;      /**< Since its latest batch; -1: none. */
+    uint64_t next_seq;   /**< The number that is expected next; UINT64_MAX: any
+                          * will do. */
+    uint64_t missing;    /**< As in lbroute_kv_result. */
+    uint64_t first_missing; /**< As in lbroute_kv_result. */
+    uint64_t last_missing;  /**< As in lbroute_kv_result. */
+    uint64_t blocks[4];     /**< Resident now, by `LBROUTE_MEDIUM_`. */
+    uint64_t waiting;       /**< Blocks that wait for the one before them. */
+    uint64_t aside;         /**< Blocks in batches that are kept aside. */
+    uint64_t batches;       /**< Batches taken over. */
+    uint64_t duplicates;    /**< Batches ignored. */
+    uint64_t gaps;        /**< Times at which something began to be missing. */
+    uint64_t restarts;    /**< Times at which the engine started anew. */
+    uint64_t clears;      /**< Times at which it was emptied. */
+    uint64_t stored;      /**< As in lbroute_kv_result, all in all. */
+    uint64_t removed;     /**< As in lbroute_kv_result, all in all. */
+    uint64_t evicted;     /**< Blocks that made room for others. */
+    uint64_t reasons[16]; /**< By `LBROUTE_KV_REASON_`, all in all. */
+} lbroute_kv_source_stats;
+
+/**
+ * Prepares the struct for lbroute_get_kv_source_stats().
+ *
+ * @param stats the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_kv_source_stats) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_kv_source_stats_init(lbroute_kv_source_stats *stats, size_t size);
+
+/**
+ * Reads state and counts of a source.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param source the source.
+ * @param now time, ns.
+ * @param stats receives copies; prepared by lbroute_kv_source_stats_init().
+ * @return 0; #LBROUTE_ERR_NOT_FOUND for a stale target or an unknown source;
+ *     #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time, no effect.
+ */
+int lbroute_get_kv_source_stats(lbroute_router *router, lbroute_target target,
+                                uint32_t source, uint64_t now,
+                                lbroute_kv_source_stats *stats);
+
+/**
+ * Walks over the sources of a target, in ascending order.
+ *
+ * @param router the router.
+ * @param target the target.
+ * @param previous -1 to start, then the source returned last.
+ * @param source receives the next one.
+ * @return 0; #LBROUTE_ERR_NOT_FOUND at the end or for a stale target;
+ *     #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], linear in the target's sources, no effect.
+ */
+int lbroute_kv_source_next(lbroute_router *router, lbroute_target target,
+                           int64_t previous, uint32_t *source);
+
+/** @} */
 /** @defgroup prices Prices
  * @{ */
 
@@ -1033,6 +1385,14 @@ int lbroute_hash_blocks(const void *symbols, size_t count, size_t symbol_size,
                         size_t block_size, uint64_t *blocks, size_t capacity,
                         size_t *block_count);
 
+/** Something in a prompt that its token ids do not tell: an image, a sound. */
+typedef struct lbroute_mm_item {
+    const void *id; /**< What engines call it (vLLM: the hash of the item). */
+    size_t id_len;  /**< Its length, at least 1. */
+    uint64_t begin; /**< Its first token in the prompt. */
+    uint64_t count; /**< Its tokens, at least 1. */
+} lbroute_mm_item;
+
 /** A request to route. Fill with lbroute_request_init(). All strings need to
  * live only during the call. */
 typedef struct lbroute_request {
@@ -1095,6 +1455,10 @@ typedef struct lbroute_request {
      * more than all of it counts as all of it. -1: unknown, what is known of
      * the prompt on each target where the pool remembers prompts, else 0. */
     int64_t cached_tokens;
+    /** Images and the like in `tokens`, in the order of `begin`; they tell
+     * blocks apart where KV events decide. */
+    const lbroute_mm_item *mm_items;
+    size_t mm_item_count; /**< Their number; 0 to 65,536. */
 } lbroute_request;
 
 /**
@@ -1155,6 +1519,14 @@ typedef struct lbroute_decision {
      * (`fastest`, `predicted_latency`, `adaptive`, `pipeline`). */
     int64_t expected_ttft_ns;
     int64_t expected_total_ns; /**< See above. */
+    /** Leading blocks of the prompt that are resident there by KV events, by
+     * the fastest `LBROUTE_MEDIUM_` that holds each; -1: unknown, or the rule
+     * does not look. */
+    int64_t kv_blocks[4];
+    int32_t kv_state;   /**< `LBROUTE_KV_SOURCE_` of the source that says so;
+                         * NONE:   the target never sent events, or the rule does
+                         * not   look. */
+    uint32_t reserved1; /**< Zero. */
 } lbroute_decision;
 
 /**
@@ -1224,6 +1596,9 @@ typedef struct lbroute_candidate {
     int64_t expected_cost_pusd;
     int64_t expected_ttft_ns;  /**< As in the decision; -1: unknown. */
     int64_t expected_total_ns; /**< Likewise. */
+    int64_t kv_blocks[4];      /**< As in the decision. */
+    int32_t kv_state;          /**< As in the decision. */
+    uint32_t reserved0;        /**< Zero. */
 } lbroute_candidate;
 
 /**
@@ -1334,9 +1709,10 @@ uint64_t lbroute_next_deadline(lbroute_router *router);
 
 /**
  * Writes one response header that describes a decision: Server, Pool, Weight,
- * In-Flight, Wait-Ms, Algorithm, Sticky, Prefix, Reject-Reason, as far as the
- * decision knows them, each name after the router's header prefix. Bytes above
- * 126 are percent-escaped; control characters cannot occur.
+ * In-Flight, Wait-Ms, Algorithm, Sticky, Prefix, Reject-Reason, Kv-Blocks,
+ * Kv-State, as far as the decision knows them, each name after the router's
+ * header prefix. Bytes above 126 are percent-escaped; control characters cannot
+ * occur.
  *
  * @param router the router (for the prefix).
  * @param decision from lbroute_pick() or lbroute_explain().
@@ -1589,6 +1965,11 @@ typedef struct lbroute_stats {
     uint64_t memory_bytes;   /**< Memory held now. */
     uint64_t allocations;    /**< Calls of `allocate` so far. */
     uint64_t prices;         /**< Prices now. */
+    uint64_t kv_blocks;      /**< Blocks known from KV events, each once for
+                              * every source that holds it. */
+    uint64_t kv_contents;    /**< Different blocks among these. */
+    uint64_t kv_sources;     /**< Sources of events now. */
+    uint64_t kv_evicted;     /**< Blocks that made room for others. */
 } lbroute_stats;
 
 /**
@@ -1651,7 +2032,11 @@ typedef struct lbroute_target_stats {
      * strategies that learn no latency. */
     uint64_t pending_tokens;
     uint32_t pending_requests; /**< Their number. */
-    uint32_t reserved1;        /**< Zero. */
+    /** `LBROUTE_KV_SOURCE_` of its sources of KV events: fresh if one is, else
+     * the state of the latest to be heard of. */
+    int32_t kv_state;
+    uint64_t kv_blocks; /**< Blocks resident there by KV events. */
+    int64_t kv_age_ns;  /**< Since the latest batch; -1: none ever. */
 } lbroute_target_stats;
 
 /**

@@ -9,6 +9,7 @@
 #define MOST_RECORDS 16777215U /* tickets, sessions */
 #define MOST_SCORERS 1024U
 #define MOST_PRICES 1048576U
+#define MOST_KV_SOURCES 65535U
 
 enum { KIND_POOL = 1, KIND_TARGET = 2, KIND_MODEL = 5 };
 enum { POOL_CHUNK_BITS = 3, TARGET_CHUNK_BITS = 4, MODEL_CHUNK_BITS = 3 };
@@ -27,6 +28,8 @@ static void set_defaults(lbroute_router_options *options)
     options->header_prefix_len = sizeof default_prefix - 1;
     options->max_scorers = 64;
     options->max_prices = 16384;
+    options->max_kv_blocks = 1048576;
+    options->max_kv_sources = 4096;
 }
 
 void lbroute_router_options_init(lbroute_router_options *options, size_t size)
@@ -56,7 +59,10 @@ static int check_options(const lbroute_router_options *options)
         outside(options->max_tickets, MOST_RECORDS) ||
         outside(options->max_sessions, MOST_RECORDS) ||
         outside(options->max_scorers, MOST_SCORERS) ||
-        outside(options->max_prices, MOST_PRICES) || !options->ticket_ttl)
+        outside(options->max_prices, MOST_PRICES) ||
+        outside(options->max_kv_blocks, MOST_RECORDS) ||
+        outside(options->max_kv_sources, MOST_KV_SOURCES) ||
+        !options->ticket_ttl)
         return LBROUTE_ERR_RANGE;
     if (lbr_text_broken(options->header_prefix, options->header_prefix_len))
         return LBROUTE_ERR_INVALID;

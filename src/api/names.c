@@ -27,6 +27,8 @@ const char *lbroute_strerror(int code)
         "busy: still in use, remove what uses it first; or a pick called from "
         "inside one of its own scorers",
         "no news in the text: nothing changed, check what was scraped",
+        "bytes of another format, or cut short: nothing changed, request them "
+        "again",
     };
 
     if (code > 0 || code <= -(int)(sizeof texts / sizeof texts[0]))
@@ -71,6 +73,7 @@ const char *lbroute_rule_name(int rule)
         "fastest",
         "predicted_latency",
         "trial",
+        "precise_cache_aware",
     };
 
     if (rule < 0 || rule >= LBROUTE_RULE_COUNT)

@@ -9,6 +9,11 @@
 
 #include <math.h>
 
+static void clear_resident(int64_t blocks[4])
+{
+    blocks[0] = blocks[1] = blocks[2] = blocks[3] = -1;
+}
+
 /* Makes it say "nothing decided". Field by field: the compiler would clear so
  * large a struct by a slow string instruction. */
 static void clear(lbroute_decision *decision)
@@ -28,6 +33,9 @@ static void clear(lbroute_decision *decision)
     decision->target_name[0] = decision->pool_name[0] = '\0';
     decision->expected_cost_pusd = -1;
     decision->expected_ttft_ns = decision->expected_total_ns = -1;
+    clear_resident(decision->kv_blocks);
+    decision->kv_state = LBROUTE_KV_SOURCE_NONE;
+    decision->reserved1 = 0;
 }
 
 void lbroute_decision_init(lbroute_decision *decision, size_t size)
@@ -120,6 +128,9 @@ void lbr_candidate_describe(lbroute_candidate *candidate,
         !verdict && lbr_load_in_window(candidate->relative_load, lowest);
     candidate->expected_cost_pusd = lbr_cost_expected(pick, target);
     candidate->expected_ttft_ns = candidate->expected_total_ns = -1;
+    clear_resident(candidate->kv_blocks);
+    candidate->kv_state = LBROUTE_KV_SOURCE_NONE;
+    candidate->reserved0 = 0;
     if (pick->group && pick->group == target->by_pool.group &&
         lbr_latency_learns(pick)) {
         uint32_t position = target->by_pool.position;

@@ -130,7 +130,44 @@ static const struct row table[LBR_PARAM_COUNT] = {
          1000),
     REAL("pipeline.occupancy", "weight of the scorer of offloaded caches", 0, 0,
          1000),
+    REAL("precise_cache_aware.gpu", "worth of a block in GPU memory", 1, 0, 1),
+    REAL("precise_cache_aware.host", "worth of a block in host memory", 0.8, 0,
+         1),
+    REAL("precise_cache_aware.disk", "worth of a block on disk", 0.5, 0, 1),
+    REAL("precise_cache_aware.threshold",
+         "resident part of a prompt that a target must have to be preferred",
+         0.05, 0, 1),
+    REAL("precise_cache_aware.ttl",
+         "seconds without KV events, requests being sent, that make a target "
+         "unknown",
+         60, 0.001, 365 * DAY),
+    WHOLE("precise_cache_aware.count_copies",
+          "a block stored twice in a medium is gone after, 0: one removal, 1: "
+          "two",
+          0, 0, 1),
+    WHOLE("precise_cache_aware.speculate",
+          "1: a picked target is taken to hold the prompt until events tell", 0,
+          0, 1),
+    REAL("precise_cache_aware.speculation_ttl", "seconds that this is believed",
+         2, 0.001, 365 * DAY),
+    REAL("pipeline.resident", "weight of the scorer of KV events", 0, 0, 1000),
 };
+
+static void convert_precise(struct lbr_params *params)
+{
+    const double *value = params->value;
+
+    params->precise.worth[LBROUTE_MEDIUM_GPU] = value[LBR_PARAM_PRECISE_GPU];
+    params->precise.worth[LBROUTE_MEDIUM_HOST] = value[LBR_PARAM_PRECISE_HOST];
+    params->precise.worth[LBROUTE_MEDIUM_DISK] = value[LBR_PARAM_PRECISE_DISK];
+    params->precise.threshold = value[LBR_PARAM_PRECISE_THRESHOLD];
+    params->precise.ttl = lbr_time_from_seconds(value[LBR_PARAM_PRECISE_TTL]);
+    params->precise.count_copies = value[LBR_PARAM_PRECISE_COUNT_COPIES] >= 1;
+    params->precise.speculation =
+        value[LBR_PARAM_PRECISE_SPECULATE] >= 1
+            ? lbr_time_from_seconds(value[LBR_PARAM_PRECISE_SPECULATION_TTL])
+            : 0;
+}
 
 static void convert(struct lbr_params *params)
 {
@@ -155,6 +192,8 @@ static void convert(struct lbr_params *params)
     params->rank_by_total = value[LBR_PARAM_PREDICTED_RANK] >= 1;
     params->pipeline.adapter = value[LBR_PARAM_PIPELINE_ADAPTER];
     params->pipeline.occupancy = value[LBR_PARAM_PIPELINE_OCCUPANCY];
+    params->pipeline.resident = value[LBR_PARAM_PIPELINE_RESIDENT];
+    convert_precise(params);
     params->cache_blocks = value[LBR_PARAM_CACHE_MODE] >= 1;
     params->kv.capacity = (uint64_t)value[LBR_PARAM_KV_CAPACITY];
     params->kv.idle = lbr_time_from_seconds(value[LBR_PARAM_KV_CLIENT_IDLE]);

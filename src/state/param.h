@@ -54,6 +54,15 @@ enum lbr_param {
     LBR_PARAM_PIPELINE_PREDICTED,
     LBR_PARAM_PIPELINE_ADAPTER,
     LBR_PARAM_PIPELINE_OCCUPANCY,
+    LBR_PARAM_PRECISE_GPU,
+    LBR_PARAM_PRECISE_HOST,
+    LBR_PARAM_PRECISE_DISK,
+    LBR_PARAM_PRECISE_THRESHOLD,
+    LBR_PARAM_PRECISE_TTL,
+    LBR_PARAM_PRECISE_COUNT_COPIES,
+    LBR_PARAM_PRECISE_SPECULATE,
+    LBR_PARAM_PRECISE_SPECULATION_TTL,
+    LBR_PARAM_PIPELINE_RESIDENT,
     LBR_PARAM_COUNT
 };
 
@@ -74,7 +83,7 @@ struct lbr_params {
     size_t cache_budget;
     struct {
         double session, weight, load, prefix, cost, latency, predicted, adapter,
-            occupancy;
+            occupancy, resident;
     } pipeline;       /* weights of the scorers */
     int cache_blocks; /* compare hashes of blocks */
     struct lbr_share_rules kv;
@@ -93,6 +102,13 @@ struct lbr_params {
     double fastest_alpha;
     uint64_t fastest_age;
     int rank_by_total;
+    struct {
+        double worth[LBROUTE_MEDIUM_COUNT]; /* of a block in each medium */
+        double threshold;
+        uint64_t ttl;
+        int count_copies;
+        uint64_t speculation; /* life of speculative blocks, 0: none are made */
+    } precise;
 };
 
 void lbr_params_init(struct lbr_params *params);

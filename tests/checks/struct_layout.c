@@ -29,7 +29,7 @@ PIN(lbroute_allocator, allocate, 0);
 PIN(lbroute_allocator, release, 8);
 PIN(lbroute_allocator, user, 16);
 
-SIZE(lbroute_router_options, 120);
+SIZE(lbroute_router_options, 128);
 PIN(lbroute_router_options, size, 0);
 PIN(lbroute_router_options, allocator, 8);
 PIN(lbroute_router_options, seed, 32);
@@ -47,6 +47,8 @@ PIN(lbroute_router_options, max_scorers, 104);
 PIN(lbroute_router_options, reserved1, 108);
 PIN(lbroute_router_options, max_prices, 112);
 PIN(lbroute_router_options, reserved2, 116);
+PIN(lbroute_router_options, max_kv_blocks, 120);
+PIN(lbroute_router_options, max_kv_sources, 124);
 
 SIZE(lbroute_pool_options, 40);
 PIN(lbroute_pool_options, size, 0);
@@ -100,7 +102,7 @@ PIN(lbroute_target_info, tier, 304);
 PIN(lbroute_target_info, model, 560);
 PIN(lbroute_target_info, price_key, 816);
 
-SIZE(lbroute_request, 240);
+SIZE(lbroute_request, 256);
 PIN(lbroute_request, size, 0);
 PIN(lbroute_request, pool, 8);
 PIN(lbroute_request, model, 16);
@@ -131,8 +133,10 @@ PIN(lbroute_request, lookup_tokens, 208);
 PIN(lbroute_request, lookup_len, 216);
 PIN(lbroute_request, output_tokens, 224);
 PIN(lbroute_request, cached_tokens, 232);
+PIN(lbroute_request, mm_items, 240);
+PIN(lbroute_request, mm_item_count, 248);
 
-SIZE(lbroute_decision, 736);
+SIZE(lbroute_decision, 776);
 PIN(lbroute_decision, size, 0);
 PIN(lbroute_decision, target, 8);
 PIN(lbroute_decision, ticket, 16);
@@ -161,8 +165,11 @@ PIN(lbroute_decision, pool_name, 456);
 PIN(lbroute_decision, expected_cost_pusd, 712);
 PIN(lbroute_decision, expected_ttft_ns, 720);
 PIN(lbroute_decision, expected_total_ns, 728);
+PIN(lbroute_decision, kv_blocks, 736);
+PIN(lbroute_decision, kv_state, 768);
+PIN(lbroute_decision, reserved1, 772);
 
-SIZE(lbroute_candidate, 88);
+SIZE(lbroute_candidate, 128);
 PIN(lbroute_candidate, size, 0);
 PIN(lbroute_candidate, target, 8);
 PIN(lbroute_candidate, verdict, 16);
@@ -176,6 +183,9 @@ PIN(lbroute_candidate, score, 56);
 PIN(lbroute_candidate, expected_cost_pusd, 64);
 PIN(lbroute_candidate, expected_ttft_ns, 72);
 PIN(lbroute_candidate, expected_total_ns, 80);
+PIN(lbroute_candidate, kv_blocks, 88);
+PIN(lbroute_candidate, kv_state, 120);
+PIN(lbroute_candidate, reserved0, 124);
 
 SIZE(lbroute_event, 56);
 PIN(lbroute_event, size, 0);
@@ -218,7 +228,7 @@ PIN(lbroute_scorer_stats, errors, 40);
 PIN(lbroute_scorer_stats, not_finite, 48);
 PIN(lbroute_scorer_stats, name, 56);
 
-SIZE(lbroute_stats, 344);
+SIZE(lbroute_stats, 376);
 PIN(lbroute_stats, size, 0);
 PIN(lbroute_stats, picks, 8);
 PIN(lbroute_stats, rejections, 16);
@@ -232,8 +242,12 @@ PIN(lbroute_stats, targets, 312);
 PIN(lbroute_stats, memory_bytes, 320);
 PIN(lbroute_stats, allocations, 328);
 PIN(lbroute_stats, prices, 336);
+PIN(lbroute_stats, kv_blocks, 344);
+PIN(lbroute_stats, kv_contents, 352);
+PIN(lbroute_stats, kv_sources, 360);
+PIN(lbroute_stats, kv_evicted, 368);
 
-SIZE(lbroute_target_stats, 432);
+SIZE(lbroute_target_stats, 448);
 PIN(lbroute_target_stats, size, 0);
 PIN(lbroute_target_stats, picks, 8);
 PIN(lbroute_target_stats, settled, 16);
@@ -264,7 +278,9 @@ PIN(lbroute_target_stats, cached_tokens, 400);
 PIN(lbroute_target_stats, output_tokens, 408);
 PIN(lbroute_target_stats, pending_tokens, 416);
 PIN(lbroute_target_stats, pending_requests, 424);
-PIN(lbroute_target_stats, reserved1, 428);
+PIN(lbroute_target_stats, kv_state, 428);
+PIN(lbroute_target_stats, kv_blocks, 432);
+PIN(lbroute_target_stats, kv_age_ns, 440);
 
 SIZE(lbroute_latency_model, 88);
 PIN(lbroute_latency_model, size, 0);
@@ -320,6 +336,76 @@ PIN(lbroute_price, cached_input, 24);
 PIN(lbroute_price, tier_count, 32);
 PIN(lbroute_price, reserved0, 36);
 PIN(lbroute_price, tiers, 40);
+
+SIZE(lbroute_kv_event, 136);
+PIN(lbroute_kv_event, size, 0);
+PIN(lbroute_kv_event, kind, 8);
+PIN(lbroute_kv_event, medium, 12);
+PIN(lbroute_kv_event, hashes, 16);
+PIN(lbroute_kv_event, hash_count, 24);
+PIN(lbroute_kv_event, parent, 32);
+PIN(lbroute_kv_event, has_parent, 40);
+PIN(lbroute_kv_event, group, 44);
+PIN(lbroute_kv_event, tokens, 48);
+PIN(lbroute_kv_event, token_count, 56);
+PIN(lbroute_kv_event, block_size, 64);
+PIN(lbroute_kv_event, reserved0, 68);
+PIN(lbroute_kv_event, blocks, 72);
+PIN(lbroute_kv_event, block_count, 80);
+PIN(lbroute_kv_event, adapter, 88);
+PIN(lbroute_kv_event, adapter_len, 96);
+PIN(lbroute_kv_event, salt, 104);
+PIN(lbroute_kv_event, salt_len, 112);
+PIN(lbroute_kv_event, extra_keys, 120);
+PIN(lbroute_kv_event, extra_key_count, 128);
+
+SIZE(lbroute_kv_batch, 48);
+PIN(lbroute_kv_batch, size, 0);
+PIN(lbroute_kv_batch, seq, 8);
+PIN(lbroute_kv_batch, timestamp, 16);
+PIN(lbroute_kv_batch, events, 24);
+PIN(lbroute_kv_batch, event_count, 32);
+PIN(lbroute_kv_batch, continued, 40);
+PIN(lbroute_kv_batch, reserved0, 44);
+
+SIZE(lbroute_kv_result, 184);
+PIN(lbroute_kv_result, size, 0);
+PIN(lbroute_kv_result, outcome, 8);
+PIN(lbroute_kv_result, state, 12);
+PIN(lbroute_kv_result, missing, 16);
+PIN(lbroute_kv_result, first_missing, 24);
+PIN(lbroute_kv_result, last_missing, 32);
+PIN(lbroute_kv_result, stored, 40);
+PIN(lbroute_kv_result, removed, 48);
+PIN(lbroute_kv_result, reasons, 56);
+
+SIZE(lbroute_kv_source_stats, 296);
+PIN(lbroute_kv_source_stats, size, 0);
+PIN(lbroute_kv_source_stats, state, 8);
+PIN(lbroute_kv_source_stats, block_size, 12);
+PIN(lbroute_kv_source_stats, age_ns, 16);
+PIN(lbroute_kv_source_stats, next_seq, 24);
+PIN(lbroute_kv_source_stats, missing, 32);
+PIN(lbroute_kv_source_stats, first_missing, 40);
+PIN(lbroute_kv_source_stats, last_missing, 48);
+PIN(lbroute_kv_source_stats, blocks, 56);
+PIN(lbroute_kv_source_stats, waiting, 88);
+PIN(lbroute_kv_source_stats, aside, 96);
+PIN(lbroute_kv_source_stats, batches, 104);
+PIN(lbroute_kv_source_stats, duplicates, 112);
+PIN(lbroute_kv_source_stats, gaps, 120);
+PIN(lbroute_kv_source_stats, restarts, 128);
+PIN(lbroute_kv_source_stats, clears, 136);
+PIN(lbroute_kv_source_stats, stored, 144);
+PIN(lbroute_kv_source_stats, removed, 152);
+PIN(lbroute_kv_source_stats, evicted, 160);
+PIN(lbroute_kv_source_stats, reasons, 168);
+
+SIZE(lbroute_mm_item, 32);
+PIN(lbroute_mm_item, id, 0);
+PIN(lbroute_mm_item, id_len, 8);
+PIN(lbroute_mm_item, begin, 16);
+PIN(lbroute_mm_item, count, 24);
 
 #else
 
