@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Batches of KV events, from their bytes to decoded events. */
+#ifndef LBR_INGEST_EVENT_BATCH_H
+#define LBR_INGEST_EVENT_BATCH_H
+
+#include "ingest/event_parts.h"
+
+/* Decodes a batch into |sink|, in one part or more, and counts its events in
+ * |diag|, a fresh one. Returns LBROUTE_ERR_FORMAT, before the sink was called,
+ * if the payload is no batch, else what the sink said, the first that is not 0.
+ */
+int lbr_event_batch_read(const void *payload, size_t length,
+                         lbr_event_sink *sink, void *context,
+                         lbroute_diag *diag);
+
+#endif
