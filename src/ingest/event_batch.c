@@ -5,6 +5,13 @@
 
 /* All that a batch needs while it is read. */
 struct reader {
+    struct lbr_msgpack in; /* behind the events read so far */
+    size_t left;           /* events to come */
+    size_t behind;         /* values behind all events */
+    int checked;           /* all that is to come is well-formed */
+    double timestamp;      /* NaN: none is told */
+    lbr_event_sink *sink;
+    void *context;
     lbroute_kv_event blank;
     struct lbr_event_fields fields;
     struct lbr_event_tokens tokens;
@@ -129,61 +136,90 @@ static int decode(struct reader *reader)
 
 /* ---- a batch ---- */
 
-/* What is around the events. */
-struct envelope {
-    double timestamp; /* NaN: none is told */
-    struct lbr_msgpack events;
-    size_t count;
-    int complete; /* there are events */
-};
-
-static int take_timestamp(struct lbr_msgpack *in, struct envelope *envelope)
+static int take_timestamp(struct reader *reader)
 {
-    return lbr_msgpack_nil(in) || lbr_msgpack_number(in, &envelope->timestamp);
+    return lbr_msgpack_nil(&reader->in) ||
+           lbr_msgpack_number(&reader->in, &reader->timestamp);
 }
 
-static int take_events(const struct lbr_msgpack *in, struct envelope *envelope)
+/* What comes before the events in the form of an array. What comes behind them
+ * is checked when it has been reached. */
+static int open_array(struct reader *reader, size_t count)
 {
-    envelope->events = *in;
-    envelope->complete = lbr_msgpack_array(&envelope->events, &envelope->count);
-    return envelope->complete;
+    if (count < 2)
+        return 0;
+    reader->behind = count - 2;
+    return take_timestamp(reader) &&
+           lbr_msgpack_array(&reader->in, &reader->left);
 }
 
-/* What stands under one key of a batch in the form of a map. */
-static int take_entry(struct lbr_msgpack *in, struct envelope *envelope)
+/* One entry of the form of a map. */
+static int take_entry(struct reader *reader, struct lbr_msgpack *events)
 {
     struct lbr_text key = {NULL, 0};
 
-    if (!lbr_msgpack_bytes(in, &key) && !lbr_msgpack_skip(in))
+    if (!lbr_msgpack_bytes(&reader->in, &key) &&
+        !lbr_msgpack_skip(&reader->in, 1))
         return 0;
     if (key.length == 2 && memcmp(key.bytes, "ts", 2) == 0)
-        return take_timestamp(in, envelope);
+        return take_timestamp(reader);
     if (key.length == 6 && memcmp(key.bytes, "events", 6) == 0)
-        return take_events(in, envelope) && lbr_msgpack_skip(in);
-    return lbr_msgpack_skip(in);
+        *events = reader->in;
+    return lbr_msgpack_skip(&reader->in, 1);
 }
 
-static int open_envelope(struct lbr_msgpack in, struct envelope *envelope)
+/* The form of a map, of which any entry may be the last one: it is checked as a
+ * whole before. */
+static int open_map(struct reader *reader, size_t count)
+{
+    struct lbr_msgpack events = {NULL, NULL};
+
+    while (count--)
+        if (!take_entry(reader, &events))
+            return 0;
+    if (reader->in.at != reader->in.end)
+        return 0;
+    reader->in = events;
+    reader->behind = 0;
+    reader->checked = 1;
+    return events.at && lbr_msgpack_array(&reader->in, &reader->left);
+}
+
+static int open_batch(struct reader *reader)
 {
     size_t count;
 
-    envelope->timestamp = (double)NAN;
-    envelope->complete = 0;
-    if (lbr_msgpack_array(&in, &count))
-        return count >= 2 && take_timestamp(&in, envelope) &&
-               take_events(&in, envelope);
-    if (!lbr_msgpack_map(&in, &count))
-        return 0;
-    while (count--)
-        if (!take_entry(&in, envelope))
-            return 0;
-    return envelope->complete;
+    reader->checked = 0;
+    reader->timestamp = (double)NAN;
+    if (lbr_msgpack_array(&reader->in, &count))
+        return open_array(reader, count);
+    return lbr_msgpack_map(&reader->in, &count) && open_map(reader, count);
 }
 
-/* One value, well-formed to its end, and nothing behind it. */
-static int is_whole(struct lbr_msgpack in)
+/* Whether all that is to come is well-formed, and nothing comes behind it. */
+static int check_rest(const struct reader *reader)
 {
-    return lbr_msgpack_skip(&in) && in.at == in.end;
+    struct lbr_msgpack in = reader->in;
+    size_t i;
+
+    for (i = 0; i < reader->left; i++)
+        if (!lbr_msgpack_skip(&in, 2))
+            return 0;
+    for (i = 0; i < reader->behind; i++)
+        if (!lbr_msgpack_skip(&in, 1))
+            return 0;
+    return in.at == in.end;
+}
+
+/* Hands a part over, the first one after a look at the rest. */
+static int pass_on(void *context, lbroute_kv_batch *part)
+{
+    struct reader *reader = context;
+
+    if (!reader->checked && !check_rest(reader))
+        return LBROUTE_ERR_FORMAT;
+    reader->checked = 1;
+    return reader->sink(reader->context, part);
 }
 
 /* Counts an event, the |number|th. */
@@ -205,37 +241,49 @@ static void count_event(lbroute_diag *diag, int reason, int64_t number,
     }
 }
 
-static void read_events(struct reader *reader, const struct envelope *envelope,
-                        const unsigned char *payload, lbroute_diag *diag)
+static void read_events(struct reader *reader, const unsigned char *payload,
+                        lbroute_diag *diag)
 {
-    struct lbr_msgpack in = envelope->events;
     const unsigned char *begin;
-    size_t i;
+    int64_t number;
     int reason;
 
-    for (i = 0; i < envelope->count; i++) {
-        begin = in.at;
-        (void)lbr_event_fields_read(&reader->fields, &reader->tokens, &in);
+    for (number = 1; reader->left && !reader->parts.result; number++) {
+        begin = reader->in.at;
+        if (!lbr_event_fields_read(&reader->fields, &reader->tokens,
+                                   &reader->in))
+            lbr_event_parts_fail(&reader->parts, LBROUTE_ERR_FORMAT);
+        reader->left--;
         reason = decode(reader);
-        count_event(diag, reason, (int64_t)i + 1, begin - payload);
+        count_event(diag, reason, number, begin - payload);
     }
+}
+
+/* A payload that is no batch: of that nothing else counts. */
+static int refuse(lbroute_diag *diag)
+{
+    lbroute_diag_init(diag, sizeof *diag);
+    diag->broken = diag->reasons[LBROUTE_DIAG_FORMAT] = 1;
+    diag->offset = 0;
+    return LBROUTE_ERR_FORMAT;
 }
 
 int lbr_event_batch_read(const void *payload, size_t length,
                          lbr_event_sink *sink, void *context,
                          lbroute_diag *diag)
 {
-    struct lbr_msgpack in = lbr_msgpack(payload, length);
-    struct envelope envelope;
     struct reader reader;
+    int result;
 
-    if (!is_whole(in) || !open_envelope(in, &envelope)) {
-        diag->broken = diag->reasons[LBROUTE_DIAG_FORMAT] = 1;
-        diag->offset = 0;
-        return LBROUTE_ERR_FORMAT;
-    }
+    lbroute_diag_init(diag, sizeof *diag);
+    reader.in = lbr_msgpack(payload, length);
+    if (!open_batch(&reader))
+        return refuse(diag);
+    reader.sink = sink;
+    reader.context = context;
     lbroute_kv_event_init(&reader.blank, sizeof reader.blank);
-    lbr_event_parts_begin(&reader.parts, sink, context, envelope.timestamp);
-    read_events(&reader, &envelope, payload, diag);
-    return lbr_event_parts_end(&reader.parts);
+    lbr_event_parts_begin(&reader.parts, pass_on, &reader, reader.timestamp);
+    read_events(&reader, payload, diag);
+    result = lbr_event_parts_end(&reader.parts);
+    return result == LBROUTE_ERR_FORMAT ? refuse(diag) : result;
 }

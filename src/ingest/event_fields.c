@@ -92,7 +92,7 @@ static int note(struct lbr_event_fields *fields,
         if (fields->tokens_fit)
             return 1;
     }
-    return lbr_msgpack_skip(in);
+    return lbr_msgpack_skip(in, LBR_EVENT_DEPTH);
 }
 
 /* Looks at the type, and passes over it. */
@@ -101,7 +101,7 @@ static int note_type(struct lbr_event_fields *fields, struct lbr_msgpack *in)
     struct lbr_text type;
 
     if (!lbr_msgpack_bytes(in, &type))
-        return lbr_msgpack_skip(in);
+        return lbr_msgpack_skip(in, LBR_EVENT_DEPTH);
     fields->is_event = 1;
     fields->kind = find_kind(type);
     return 1;
@@ -138,7 +138,7 @@ static int read_array(struct lbr_event_fields *fields,
         return 0;
     for (place = 1; place < count; place++) {
         field = find_place(fields->kind, place, in);
-        if (field < 0 ? !lbr_msgpack_skip(in)
+        if (field < 0 ? !lbr_msgpack_skip(in, LBR_EVENT_DEPTH)
                       : !note(fields, tokens, (enum lbr_event_field)field, in))
             return 0;
     }
@@ -156,10 +156,10 @@ static int read_map(struct lbr_event_fields *fields,
         field = -1;
         if (lbr_msgpack_bytes(in, &key))
             field = find_key(key);
-        else if (!lbr_msgpack_skip(in))
+        else if (!lbr_msgpack_skip(in, LBR_EVENT_DEPTH))
             return 0;
         if (field < 0)
-            fits = lbr_msgpack_skip(in);
+            fits = lbr_msgpack_skip(in, LBR_EVENT_DEPTH);
         else if (field == LBR_EVENT_TYPE)
             fits = note_type(fields, in);
         else
@@ -182,5 +182,5 @@ int lbr_event_fields_read(struct lbr_event_fields *fields,
         return read_array(fields, tokens, in, count);
     if (lbr_msgpack_map(in, &count))
         return read_map(fields, tokens, in, count);
-    return lbr_msgpack_skip(in);
+    return lbr_msgpack_skip(in, LBR_EVENT_DEPTH - 1);
 }

@@ -23,7 +23,7 @@ static int fold_tuple(struct lbr_msgpack *in, size_t count, uint64_t *key)
         *key = lbroute_kv_fold_key(*key, digits,
                                    lbr_event_decimal(bits, negative, digits));
     for (; count; count--)
-        if (!lbr_msgpack_skip(in))
+        if (!lbr_msgpack_skip(in, LBR_EVENT_DEPTH))
             return 0;
     return 1;
 }
@@ -38,7 +38,7 @@ static int fold_one(struct lbr_msgpack *in, struct lbr_text *adapter,
     if (lbr_msgpack_array(in, &count))
         return fold_tuple(in, count, key);
     if (!lbr_msgpack_bytes(in, &text))
-        return lbr_msgpack_skip(in);
+        return lbr_msgpack_skip(in, LBR_EVENT_DEPTH);
     if (adapter->length && lbr_text_equal(text, *adapter))
         *adapter = lbr_text(NULL, 0);
     else

@@ -24,6 +24,12 @@ static void hand_over(struct lbr_event_parts *parts, int more)
     parts->used = 0;
 }
 
+void lbr_event_parts_fail(struct lbr_event_parts *parts, int result)
+{
+    if (!parts->result)
+        parts->result = result;
+}
+
 int lbr_event_parts_end(struct lbr_event_parts *parts)
 {
     hand_over(parts, 0);

@@ -59,6 +59,9 @@ void lbr_event_parts_remove(struct lbr_event_parts *parts,
 void lbr_event_parts_clear(struct lbr_event_parts *parts,
                            const lbroute_kv_event *event);
 
+/* Ends it with a failure. */
+void lbr_event_parts_fail(struct lbr_event_parts *parts, int result);
+
 /* Hands over the last part, which may be empty. Returns what became of it all:
  * 0, or what the sink returned. */
 int lbr_event_parts_end(struct lbr_event_parts *parts);

@@ -14,7 +14,7 @@ static int take_first(struct lbr_msgpack *in, uint32_t *id)
         !lbr_msgpack_u32(&rest, id))
         return 0;
     while (--left)
-        if (!lbr_msgpack_skip(&rest))
+        if (!lbr_msgpack_skip(&rest, LBR_EVENT_DEPTH + 2))
             return 0;
     *in = rest;
     return 1;

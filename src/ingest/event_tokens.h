@@ -13,6 +13,10 @@
 
 #define LBR_EVENT_TOKENS 4096
 
+/* Arrays and maps around the fields of an event: itself, the events, the batch.
+ */
+#define LBR_EVENT_DEPTH 3
+
 struct lbr_event_tokens {
     uint32_t ids[LBR_EVENT_TOKENS];
     size_t total;            /* ids in the event */

@@ -141,7 +141,7 @@ static int is_key(struct lbr_msgpack *in, struct lbr_text name)
 
     if (lbr_msgpack_bytes(in, &key))
         return lbr_text_equal(key, name);
-    (void)lbr_msgpack_skip(in);
+    (void)lbr_msgpack_skip(in, LBR_EVENT_DEPTH);
     return 0;
 }
 
@@ -158,7 +158,7 @@ static int find_salt(struct lbr_msgpack in, struct lbr_text *salt)
         found = is_key(&in, lbr_text(name, sizeof name - 1));
         if (found && lbr_msgpack_peek(&in) != LBR_MSGPACK_NIL)
             return lbr_msgpack_bytes(&in, salt) ? 0 : LBROUTE_DIAG_EVENT;
-        (void)lbr_msgpack_skip(&in);
+        (void)lbr_msgpack_skip(&in, LBR_EVENT_DEPTH);
     }
     return 0;
 }

@@ -76,6 +76,14 @@ static uint64_t big_endian(const unsigned char *at, size_t width)
     return value;
 }
 
+static uint64_t big_endian_64(const unsigned char *at)
+{
+    return (uint64_t)at[0] << 56 | (uint64_t)at[1] << 48 |
+           (uint64_t)at[2] << 40 | (uint64_t)at[3] << 32 |
+           (uint64_t)at[4] << 24 | (uint64_t)at[5] << 16 |
+           (uint64_t)at[6] << 8 | at[7];
+}
+
 /* Heads of one byte, which tells the size as well. */
 static int is_short_head(const unsigned char *at, struct head *head)
 {
@@ -140,55 +148,107 @@ enum lbr_msgpack_kind lbr_msgpack_peek(const struct lbr_msgpack *in)
     return (enum lbr_msgpack_kind)rows[*in->at & 0x1f].kind;
 }
 
-/* Passes over up to |count| integers of the forms in which token ids come.
- * Returns how many. */
+/* ---- token ids ---- */
+
+/* Token ids come in four forms, of small numbers and of 1, 2 and 4 bytes behind
+ * 0xcc, 0xcd and 0xce, mixed at random: a branch for each would be mispredicted
+ * all the time. So their length is computed. */
+#define TOKEN_BYTES 8 /* to look at, of which up to 5 are taken */
+
+static int is_token(unsigned first)
+{
+    return ((first - 0xcc) & (0 - (first >> 7))) <= 2;
+}
+
+/* Bytes behind the first one. */
+static unsigned token_width(unsigned first)
+{
+    return (first >> 7) << (first & 3);
+}
+
+/* Passes over up to |count| token ids. Returns how many. */
 static size_t skip_tokens(struct lbr_msgpack *in, size_t count)
 {
     const unsigned char *at = in->at;
     size_t left = count;
 
-    for (; left && in->end - at >= 5; left--) {
-        if (*at == 0xcd)
-            at += 3;
-        else if (*at < 0x80)
-            at += 1;
-        else if (*at == 0xce)
-            at += 5;
-        else if (*at == 0xcc)
-            at += 2;
-        else
-            break;
-    }
+    for (; left && in->end - at >= TOKEN_BYTES && is_token(*at); left--)
+        at += 1 + token_width(*at);
     in->at = at;
     return count - left;
 }
 
-int lbr_msgpack_skip(struct lbr_msgpack *in)
+/* Takes up to |count| token ids. Returns how many. */
+static size_t take_tokens(struct lbr_msgpack *in, uint32_t *values,
+                          size_t count)
 {
-    struct lbr_msgpack rest = *in;
-    size_t left[LBR_MSGPACK_DEPTH + 1]; /* values to come, level by level */
-    struct head head;
-    unsigned level = 0;
+    static const uint32_t masks[5] = {0xff, 0xff, 0xffff, 0, UINT32_MAX};
+    const unsigned char *at = in->at;
+    unsigned width;
+    size_t taken;
 
-    left[0] = 1;
+    for (taken = 0; taken < count && in->end - at >= TOKEN_BYTES; taken++) {
+        if (!is_token(*at))
+            break;
+        width = token_width(*at);
+        values[taken] =
+            (uint32_t)(big_endian_64(at) >> (56 - 8 * width)) & masks[width];
+        at += 1 + width;
+    }
+    in->at = at;
+    return taken;
+}
+
+/* ---- values ---- */
+
+static int is_container(const struct head *head)
+{
+    return head->kind == LBR_MSGPACK_ARRAY || head->kind == LBR_MSGPACK_MAP;
+}
+
+/* Passes over the |count| values of an array or map, the |depth|th one around
+ * them. */
+static int skip_values(struct lbr_msgpack *in, size_t count, unsigned depth)
+{
+    size_t left[LBR_MSGPACK_DEPTH + 1]; /* values to come, level by level */
+    unsigned level = depth;
+    struct head head;
+
+    left[level] = count;
     for (;;) {
-        left[level] -= skip_tokens(&rest, left[level]);
+        left[level] -= skip_tokens(in, left[level]);
         if (!left[level]) {
-            if (!level--)
-                break;
+            if (level-- == depth)
+                return 1;
             continue;
         }
-        if (!read_head(&rest, &head))
+        if (!read_head(in, &head))
             return 0;
         left[level]--;
-        rest.at = head.body;
-        if (head.kind != LBR_MSGPACK_ARRAY && head.kind != LBR_MSGPACK_MAP)
-            rest.at += head.size;
+        in->at = head.body;
+        if (!is_container(&head))
+            in->at += head.size;
         else if (level == LBR_MSGPACK_DEPTH)
             return 0;
         else
             left[++level] = head.size;
     }
+}
+
+int lbr_msgpack_skip(struct lbr_msgpack *in, unsigned depth)
+{
+    struct lbr_msgpack rest;
+    struct head head;
+
+    if (!read_head(in, &head))
+        return 0;
+    rest = *in;
+    rest.at = head.body;
+    if (!is_container(&head))
+        rest.at += head.size;
+    else if (depth >= LBR_MSGPACK_DEPTH ||
+             !skip_values(&rest, head.size, depth + 1))
+        return 0;
     *in = rest;
     return 1;
 }
@@ -200,7 +260,7 @@ static int take(struct lbr_msgpack *in, enum lbr_msgpack_kind kind,
     if (!read_head(in, head) || head->kind != kind)
         return 0;
     in->at = head->body;
-    if (kind != LBR_MSGPACK_ARRAY && kind != LBR_MSGPACK_MAP)
+    if (!is_container(head))
         in->at += head->size;
     return 1;
 }
@@ -304,35 +364,6 @@ int lbr_msgpack_map(struct lbr_msgpack *in, size_t *count)
         return 0;
     *count = head.size / 2;
     return 1;
-}
-
-/* The forms in which token ids come, as long as one of any form would fit. */
-static size_t take_tokens(struct lbr_msgpack *in, uint32_t *values,
-                          size_t count)
-{
-    const unsigned char *at = in->at;
-    size_t taken = 0;
-
-    for (; taken < count && in->end - at >= 5; taken++) {
-        if (*at == 0xcd) {
-            values[taken] = (uint32_t)at[1] << 8 | at[2];
-            at += 3;
-        } else if (*at < 0x80) {
-            values[taken] = *at;
-            at += 1;
-        } else if (*at == 0xce) {
-            values[taken] = (uint32_t)at[1] << 24 | (uint32_t)at[2] << 16 |
-                            (uint32_t)at[3] << 8 | at[4];
-            at += 5;
-        } else if (*at == 0xcc) {
-            values[taken] = at[1];
-            at += 2;
-        } else {
-            break;
-        }
-    }
-    in->at = at;
-    return taken;
 }
 
 size_t lbr_msgpack_u32s(struct lbr_msgpack *in, uint32_t *values, size_t count)

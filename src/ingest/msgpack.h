@@ -35,9 +35,10 @@ struct lbr_msgpack lbr_msgpack(const void *bytes, size_t length);
 /* What comes next, by its first byte; it may still be cut short. */
 enum lbr_msgpack_kind lbr_msgpack_peek(const struct lbr_msgpack *in);
 
-/* Passes over one value of any kind. Returns 0 if it is cut short, malformed or
- * nested deeper than LBR_MSGPACK_DEPTH. */
-int lbr_msgpack_skip(struct lbr_msgpack *in);
+/* Passes over one value of any kind, which stands in so many arrays and maps
+ * around it. Returns 0 if it is cut short, malformed or, all in all, nested
+ * deeper than LBR_MSGPACK_DEPTH. */
+int lbr_msgpack_skip(struct lbr_msgpack *in, unsigned depth);
 
 /* Each of the following takes one value of its kind; 0: it is none. */
 
