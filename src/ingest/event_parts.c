@@ -147,13 +147,16 @@ static void add_surplus(struct lbr_event_parts *parts, lbroute_kv_event *piece,
     piece->block_count += surplus;
 }
 
-/* Hashes of the next piece. If there are more of them than blocks of tokens,
- * the last block goes into one piece with the first of those in excess: a piece
- * without any block would say something else. */
+/* Hashes of the next piece. If there are more of them than blocks of tokens, or
+ * fewer, the last block goes into one piece with the first of what is in
+ * excess: without any block, or without a hash, that would say something else.
+ */
 static size_t cut(const struct lbr_event_blocks *blocks, size_t filled,
-                  size_t limit)
+                  size_t surplus, size_t limit)
 {
     if (blocks->hash_count > filled && filled == limit)
+        return limit - 1;
+    if (blocks->hash_count < surplus && blocks->hash_count == limit)
         return limit - 1;
     return at_most(blocks->hash_count, limit);
 }
@@ -169,7 +172,7 @@ static void add_filled(struct lbr_event_parts *parts, lbroute_kv_event next,
 
     do {
         piece = open_piece(parts, &next);
-        piece->hash_count = cut(blocks, filled, room(parts));
+        piece->hash_count = cut(blocks, filled, surplus, room(parts));
         read_hashes(parts, blocks, piece->hash_count);
         fill(parts, piece, blocks, at_most(piece->hash_count, filled));
         filled -= piece->block_count;
