@@ -100,6 +100,10 @@ static inline void lbr_kv_label_prefetch(const struct lbr_kv_labels *labels,
 #endif
 }
 
+/* The same in a second step, when that has had its time. */
+void lbr_kv_label_prefetch_record(const struct lbr_kv_labels *labels,
+                                  uint64_t hash);
+
 /* The label |name| of |owner|, or 0. |hash| is theirs. */
 lbr_kv_label lbr_kv_label_find(const struct lbr_kv_labels *labels,
                                uint64_t hash, uint32_t owner, uint64_t name);
