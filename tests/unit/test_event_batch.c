@@ -867,81 +867,77 @@ static void location_only(void **state)
     }
 }
 
-/* Hashes and tokens that do not match: what is complete on both sides comes
- * first, and what is not can be told from it. */
+/* What could not be used of an event that came: hashes without tokens, or
+ * blocks of tokens without a hash. Fewer tokens than a block has are told by a
+ * single one. */
+static size_t unused(size_t index)
+{
+    size_t hashes = event(index)->hash_count;
+    size_t blocks = event(index)->block_count;
+
+    if (event(index)->tokens) {
+        assert_int_equal(blocks, 0);
+        assert_int_equal(event(index)->token_count, 1);
+        assert_true(event(index)->block_size > 1);
+        return hashes;
+    }
+    return hashes > blocks ? hashes - blocks : blocks - hashes;
+}
+
+/* A store of hashes from 1 and tokens from 100 on comes whole and in order,
+ * whatever its pieces. */
+static void check_store(size_t hashes, size_t tokens, size_t block_size)
+{
+    size_t complete = tokens / block_size;
+    size_t begun = complete + (tokens % block_size != 0);
+    size_t usable = hashes < complete ? hashes : complete;
+    size_t seen = 0, left = 0;
+
+    for (size_t i = 0; i < out.events; i++) {
+        size_t paired = event(i)->hash_count < event(i)->block_count
+                            ? event(i)->hash_count
+                            : event(i)->block_count;
+        assert_int_equal(event(i)->has_parent, seen > 0);
+        assert_true(event(i)->blocks || event(i)->tokens);
+        if (seen > 0)
+            assert_int_equal(event(i)->parent, seen);
+        for (size_t j = 0; j < paired; j++, seen++) {
+            assert_int_equal(hash(i, j), 1 + seen);
+            assert_true(holds_range(i, j, 100 + (uint32_t)(seen * block_size),
+                                    block_size));
+        }
+        left += unused(i);
+    }
+    assert_int_equal(seen, usable);
+    assert_int_equal(left, (hashes > begun ? hashes : begun) - usable);
+}
+
 static void mismatches(void **state)
 {
     static const struct {
         size_t hashes, tokens, block_size;
-        size_t hash_count, block_count, usable;
-    } cases[] = {
-        {1, 16, 16, 1, 1, 1}, {2, 31, 16, 2, 1, 1}, {2, 32, 16, 2, 2, 2},
-        {1, 31, 16, 1, 2, 1}, {1, 32, 16, 1, 2, 1}, {1, 33, 16, 1, 3, 1},
-        {3, 16, 16, 3, 1, 1}, {0, 16, 16, 0, 1, 0}, {0, 3, 16, 0, 0, 0},
-        {2, 5, 1, 2, 5, 2},   {5, 2, 1, 5, 2, 2},
-    };
+    } cases[] = {{4, 3, 256}, {1, 16, 16}, {2, 31, 16}, {2, 32, 16},
+                 {1, 31, 16}, {1, 32, 16}, {1, 33, 16}, {3, 16, 16},
+                 {3, 17, 16}, {2, 5, 1},   {5, 2, 1},   {1, 1, 1}};
     (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin_batch(1);
         put_store(1, cases[i].hashes, cases[i].tokens, cases[i].block_size);
         read_counts(1, 0, 0);
-        assert_int_equal(out.events, 1);
-        assert_int_equal(event(0)->hash_count, cases[i].hash_count);
-        assert_int_equal(event(0)->block_count, cases[i].block_count);
-        for (size_t j = 0; j < cases[i].usable; j++) {
-            assert_int_equal(hash(0, j), 1 + j);
-            assert_true(holds_range(0, j,
-                                    100 + (uint32_t)(j * cases[i].block_size),
-                                    cases[i].block_size));
-        }
+        check_store(cases[i].hashes, cases[i].tokens, cases[i].block_size);
     }
-    /* Fewer tokens than one block has. */
-    begin_batch(1);
-    put_store(1, 4, 3, 256);
-    read_counts(1, 0, 0);
-    assert_int_equal(event(0)->hash_count, 4);
-    assert_int_equal(event(0)->block_count, 0);
-    assert_true(event(0)->tokens && event(0)->token_count > 0 &&
-                event(0)->token_count < event(0)->block_size);
+    /* Tokens without any hash. */
+    begin_batch(2);
+    put_store(1, 0, 16, 16);
+    put_store(1, 0, 40, 16);
+    read_counts(2, 0, 0);
+    assert_int_equal(out.events, 2);
+    assert_int_equal(unused(0), 1);
+    assert_int_equal(unused(1), 3);
 }
 
 /* ---- large events ---- */
-
-/* A store of |blocks| blocks comes whole and in order, whatever its parts. */
-static void check_store(size_t hashes, size_t tokens, size_t block_size)
-{
-    size_t complete = tokens / block_size;
-    size_t usable = hashes < complete ? hashes : complete;
-    size_t seen = 0;
-
-    for (size_t i = 0; i < out.events; i++) {
-        const lbroute_kv_event *piece = event(i);
-        size_t paired = piece->hash_count < piece->block_count
-                            ? piece->hash_count
-                            : piece->block_count;
-        assert_int_equal(piece->has_parent, i > 0);
-        if (i > 0)
-            assert_int_equal(piece->parent, seen);
-        assert_true(piece->block_count > 0 || !usable);
-        for (size_t j = 0; j < paired; j++, seen++) {
-            assert_int_equal(hash(i, j), 1 + seen);
-            assert_true(holds_range(i, j, 100 + (uint32_t)(seen * block_size),
-                                    block_size));
-        }
-        if (i + 1 < out.events)
-            assert_int_equal(piece->hash_count, piece->block_count);
-    }
-    assert_int_equal(seen, usable);
-    assert_int_equal(event(out.events - 1)->hash_count >
-                         event(out.events - 1)->block_count,
-                     hashes > complete);
-    assert_int_equal(
-        event(out.events - 1)
-            ->hash_count<event(out.events - 1)->block_count, tokens>
-                hashes *
-        block_size);
-}
 
 static void large_stores(void **state)
 {
