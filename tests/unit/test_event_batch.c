@@ -530,6 +530,21 @@ static void tails(void **state)
     assert_int_equal(event(0)->group, 0);
 }
 
+/* Adapters by number, each its own until the part is handed over. */
+static void adapters_by_number(void **state)
+{
+    static const char *const names[] = {"3", "1000000", "-5"};
+    (void)state;
+
+    begin_batch(3);
+    put_tail("03");
+    put_tail("ce000f4240");
+    put_tail("fb");
+    read_counts(3, 0, 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(out.seen[i].adapter, names[i]);
+}
+
 static void kinds_of_groups(void **state)
 {
     static const struct {
@@ -631,15 +646,20 @@ static void removals(void **state)
 static void removals_in_a_row(void **state)
 {
     (void)state;
-    begin_batch(6);
+    begin_batch(7);
     put_remove(5, 1, "GPU");
     put_remove(1, 2, "GPU");
     put_remove(9, 1, "CPU");
     put_remove(4, 1, "GPU");
     put_store(4, 1, 2, 2);
     put_remove(4, 1, "GPU");
-    read_counts(6, 0, 0);
-    assert_int_equal(out.events, 5);
+    pack_array(&in, 4);
+    pack_str(&in, "BlockRemoved");
+    pack_range(&in, 8, 1);
+    pack_str(&in, "GPU");
+    pack_uint(&in, 1);
+    read_counts(7, 0, 0);
+    assert_int_equal(out.events, 6);
     assert_int_equal(event(0)->hash_count, 3);
     assert_int_equal(hash(0, 0), 5);
     assert_int_equal(hash(0, 2), 2);
@@ -647,6 +667,8 @@ static void removals_in_a_row(void **state)
     assert_int_equal(hash(2, 0), 4);
     assert_int_equal(event(3)->kind, LBROUTE_KV_STORED);
     assert_int_equal(event(4)->kind, LBROUTE_KV_REMOVED);
+    assert_int_equal(event(4)->hash_count, 1);
+    assert_int_equal(event(5)->group, 1);
 }
 
 static void hashes(void **state)
@@ -1162,6 +1184,7 @@ int main(void)
         cmocka_unit_test_setup(nothing_of_a_malformed_batch, setup),
         cmocka_unit_test_setup(lengths, setup),
         cmocka_unit_test_setup(tails, setup),
+        cmocka_unit_test_setup(adapters_by_number, setup),
         cmocka_unit_test_setup(kinds_of_groups, setup),
         cmocka_unit_test_setup(media, setup),
         cmocka_unit_test_setup(removals, setup),
