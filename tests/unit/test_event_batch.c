@@ -290,6 +290,21 @@ static void example_digest(void **state)
     assert_int_equal(event(0)->medium, LBROUTE_MEDIUM_GPU);
 }
 
+/* Heads that count one field too few: the last one stands behind the batch. */
+static void example_sglang_short_head(void **state)
+{
+    (void)state;
+    read_hex("92cb3ff00000000000009197ab426c6f636b53746f72656491fed38000000000"
+             "000000910a01c0a347505500");
+    assert_int_equal(hash(0, 0), UINT64_MAX - 1);
+    assert_int_equal(event(0)->parent, UINT64_C(1) << 63);
+
+    read_hex("92cb3ff00000000000009198ab426c6f636b53746f7265649105c0910a01c0a3"
+             "47505581aa63616368655f73616c74a17300");
+    assert_int_equal(hash(0, 0), 5);
+    assert_string_equal(out.seen[0].salt, "s");
+}
+
 static void example_sglang(void **state)
 {
     (void)state;
@@ -380,7 +395,6 @@ static void no_batches(void **state)
                                         "90",
                                         "9101",
                                         "9190",
-                                        "920190c0", /* one too many */
                                         "9201c0",
                                         "92010a",
                                         "92a17490",
@@ -389,7 +403,6 @@ static void no_batches(void **state)
                                         "81a2747301",
                                         "81a66576656e7473c0",
                                         "82a2747301a66576656e74730a",
-                                        "81a66576656e747390c0",
                                         "82a27473a161a66576656e747390",
                                         "9201c1",
                                         "920191c1",
@@ -1064,11 +1077,9 @@ static void checked_before_the_first_part(void **state)
         assert_int_equal(out.diag.accepted, 0);
         assert_int_equal(out.diag.broken, 1);
     }
-    pack_nil(&whole);
-    assert_int_equal(read_bytes(whole.bytes, whole.length), LBROUTE_ERR_FORMAT);
-    assert_int_equal(out.parts, 0);
     whole.bytes[whole.length - 1] = 0xc1;
     assert_int_equal(read_bytes(whole.bytes, whole.length), LBROUTE_ERR_FORMAT);
+    assert_int_equal(out.parts, 0);
     pack_free(&whole);
 }
 
@@ -1179,6 +1190,7 @@ int main(void)
         cmocka_unit_test_setup(example_v024, setup),
         cmocka_unit_test_setup(example_digest, setup),
         cmocka_unit_test_setup(example_sglang, setup),
+        cmocka_unit_test_setup(example_sglang_short_head, setup),
         cmocka_unit_test_setup(envelopes, setup),
         cmocka_unit_test_setup(no_batches, setup),
         cmocka_unit_test_setup(nothing_of_a_malformed_batch, setup),
