@@ -585,7 +585,7 @@ static int tell_theirs(const uint8_t *data, size_t size)
     msgpack_unpacked_init(&tree);
     fits = msgpack_unpack_next(&tree, (const char *)data, size, &end) ==
                MSGPACK_UNPACK_SUCCESS &&
-           end == size && depth_of(&tree.data) <= LBR_MSGPACK_DEPTH;
+           depth_of(&tree.data) <= LBR_MSGPACK_DEPTH;
     events = fits ? events_of(&tree.data) : NULL;
     for (uint32_t i = 0; events && i < events->via.array.size; i++) {
         int reason = told_event(&events->via.array.ptr[i]);
