@@ -474,3 +474,18 @@ enum lbr_kv_fate lbr_kv_index_remove(struct lbr_kv_index *index,
                ? LBR_KV_FATE_NOTHING
                : LBR_KV_FATE_UNKNOWN;
 }
+
+enum lbr_kv_fate lbr_kv_index_leave(struct lbr_kv_index *index,
+                                    struct lbr_kv_name name)
+{
+    lbr_kv_label label = find(index, name);
+    enum lbr_kv_fate fate;
+    uint32_t left = 0;
+
+    if (!label)
+        return LBR_KV_FATE_UNKNOWN;
+    fate = remove_copy(index, label, LBR_KV_MEDIA, 0, &left);
+    if (find(index, name))
+        lbr_kv_label_hide(&index->labels, label);
+    return fate;
+}

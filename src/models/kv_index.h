@@ -153,6 +153,12 @@ enum lbr_kv_fate lbr_kv_index_remove(struct lbr_kv_index *index,
                                      struct lbr_kv_name name, unsigned medium,
                                      int counted, uint32_t *left);
 
+/* Says that a name stands for another block from now on, of which nobody knows
+ * the place: the one that it stood for has left all media. Those that follow it
+ * stay where they are. */
+enum lbr_kv_fate lbr_kv_index_leave(struct lbr_kv_index *index,
+                                    struct lbr_kv_name name);
+
 /* Takes away a little of what retired owners have left behind. */
 void lbr_kv_index_sweep(struct lbr_kv_index *index);
 

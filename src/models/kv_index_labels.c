@@ -237,6 +237,17 @@ void lbr_kv_label_remove(struct lbr_kv_labels *labels, lbr_kv_label label)
     labels->live--;
 }
 
+void lbr_kv_label_hide(struct lbr_kv_labels *labels, lbr_kv_label label)
+{
+    struct lbr_kv_record *record = lbr_kv_record(labels, label);
+    uint64_t name = lbr_kv_word(record->name);
+
+    leave(labels, lbr_kv_label_hash(record->owner, name), label);
+    name = lbr_hash_pair(name, label); /* of others nobody will think */
+    lbr_kv_set_word(record->name, name);
+    enter(labels, lbr_kv_label_hash(record->owner, name), label);
+}
+
 size_t lbr_kv_labels_estimate(uint32_t limit)
 {
     size_t chunks = ((size_t)limit >> LBR_KV_CHUNK_BITS) + 1;

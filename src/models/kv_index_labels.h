@@ -114,6 +114,9 @@ lbr_kv_label lbr_kv_label_add(struct lbr_kv_labels *labels, uint64_t hash,
 /* Removes a label that is there. */
 void lbr_kv_label_remove(struct lbr_kv_labels *labels, lbr_kv_label label);
 
+/* Lets a label stay that is not found by its name any more. */
+void lbr_kv_label_hide(struct lbr_kv_labels *labels, lbr_kv_label label);
+
 size_t lbr_kv_labels_estimate(uint32_t limit);
 
 #endif
