@@ -8,6 +8,7 @@
 
 #include "heap.h"
 #include "kv_check.h"
+#include "models/kv_index_room.h"
 #include "support/rng.h"
 #include "support/test.h"
 
@@ -197,6 +198,29 @@ static void owners_that_vanish(void **state)
     close_fixture(&fixture);
 }
 
+/* Of what a retired owner has left some may be swept, and the places taken. */
+static void owners_that_are_half_swept(void **state)
+{
+    static struct fixture fixture;
+    lbr_kv_label first = 1;
+    (void)state;
+
+    open_fixture(&fixture, 100, 100);
+    guess(&fixture, 0, 3, 50);
+    lbr_kv_side_purge(&fixture.store, &fixture.sides[0]);
+    assert_true(lbr_kv_label_forget(&fixture.store.index, first));
+    fixture.store.index.hand = 3;
+    fixture.store.index.labels.used += 4; /* the hand is elsewhere */
+    guess(&fixture, 1, 1, 90);
+    fixture.store.index.labels.used -= 4;
+    assert_true(holds(&fixture, 1, 1));
+    assert_true(lbr_kv_record(&fixture.store.index.labels, first)->live);
+    end_until(&fixture, 50);
+    kv_check_index(&fixture.store.index, 0);
+    assert_true(holds(&fixture, 1, 1));
+    close_fixture(&fixture);
+}
+
 /* An eighth as many as there may be blocks; a prompt's head is kept. */
 static void at_most_so_many(void **state)
 {
@@ -266,6 +290,7 @@ int main(void)
         cmocka_unit_test(random_guesses),
         cmocka_unit_test(a_guess_ends_on_time),
         cmocka_unit_test(owners_that_vanish),
+        cmocka_unit_test(owners_that_are_half_swept),
         cmocka_unit_test(at_most_so_many),
         cmocka_unit_test(blocks_that_made_room),
         cmocka_unit_test(each_allocation_fails),
