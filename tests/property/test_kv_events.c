@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * KV events against a naive model: every target, under every prompt, holds what
+ * the model says it holds. LBROUTE_TEST_SCALE=20 makes it 10^6 events a plan.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "check.h"
+#include "kv_engines.h"
+#include "prng.h"
+
+static struct kv_world world;
+
+static void run_plan(const struct kv_plan *plan, uint64_t events)
+{
+    uint64_t step = 0;
+
+    kv_world_open(&world, plan, 1 + (uint64_t)plan->labels);
+    while (world.events < events) {
+        check_step(step);
+        kv_world_step(&world);
+        if (step++ % 256 == 0)
+            kv_world_check(&world);
+    }
+    kv_world_check(&world);
+    CHECK(world.matches > events / 100);
+    kv_world_close(&world);
+}
+
+static void run_plans(const struct kv_plan *plans, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        run_plan(&plans[i], scaled(50000) / count);
+}
+
+static void residents_are_those_of_the_model(void **state)
+{
+    (void)state;
+    static const struct kv_plan plans[] = {
+        {"few labels", 0, 1, 1, 4, 0},
+        {"all labels", 0, 1, 1, 10, 0},
+        {"labels by content", 0, 1, 1, 0, 0},
+    };
+    run_plans(plans, sizeof plans / sizeof plans[0]);
+}
+
+static void copies_are_counted(void **state)
+{
+    (void)state;
+    static const struct kv_plan plans[] = {
+        {"copies of few labels", 1, 1, 1, 4, 0},
+        {"copies of all labels", 1, 1, 1, 10, 0},
+        {"copies by content", 1, 1, 1, 0, 0},
+    };
+    run_plans(plans, sizeof plans / sizeof plans[0]);
+}
+
+static void batches_are_lost_late_and_repeated(void **state)
+{
+    (void)state;
+    static const struct kv_plan plans[] = {
+        {"bad network", 0, 1, 0, 6, 0},
+        {"bad network, copies", 1, 1, 0, 6, 0},
+        {"bad network, no timestamps", 0, 0, 0, 6, 0},
+        {"bad network, labels by content", 0, 1, 0, 0, 0},
+    };
+    run_plans(plans, sizeof plans / sizeof plans[0]);
+}
+
+/* No credit that the model would not give, and never more than there is room
+ * for. */
+static void little_room(void **state)
+{
+    (void)state;
+    static const struct kv_plan plans[] = {
+        {"room for 1", 0, 1, 0, 0, 1},
+        {"room for 12", 0, 1, 0, 0, 12},
+        {"room for 40", 1, 1, 0, 0, 40},
+        {"room for 40, good network", 0, 1, 1, 0, 40},
+    };
+    run_plans(plans, sizeof plans / sizeof plans[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(residents_are_those_of_the_model),
+        cmocka_unit_test(copies_are_counted),
+        cmocka_unit_test(batches_are_lost_late_and_repeated),
+        cmocka_unit_test(little_room),
+    };
+    return cmocka_run_group_tests(tests, check_use_cmocka, NULL);
+}
