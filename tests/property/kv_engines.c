@@ -343,9 +343,11 @@ static void check_prompt(struct kv_world *world, const struct kv_prompt *prompt)
     size_t count = 0;
 
     write_question(world, prompt, &question);
-    CHECK_I(api_explain(world->router, &question.request, 0, &decision, rows,
-                        KV_TARGETS, &count),
-            LBROUTE_OK);
+    int code = api_explain(world->router, &question.request, 0, &decision, rows,
+                           KV_TARGETS, &count);
+    if (code == LBROUTE_ERR_NO_MEMORY && world->failing)
+        return;
+    CHECK_I(code, LBROUTE_OK);
     CHECK_U(count, KV_TARGETS);
     for (size_t i = 0; i < KV_TARGETS; i++) {
         size_t target = 0;
@@ -425,7 +427,7 @@ static void deliver(struct kv_world *world, size_t target, size_t source,
 
     world->events += batch->count;
     if (code == LBROUTE_ERR_NO_MEMORY && world->failing)
-        return;
+        code = send_batch(world, target, source, batch, &result);
     CHECK_I(code, LBROUTE_OK);
     outcome = kv_model_apply(model, batch, world->plan->counts_copies);
     CHECK_I(result.outcome == LBROUTE_KV_PARTIAL ? LBROUTE_KV_APPLIED
