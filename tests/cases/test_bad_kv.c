@@ -321,6 +321,7 @@ static void kv_shorter_answers(void **state)
 
 static void kv_null_with_a_length(void **state)
 {
+    static const uint64_t extras[2] = {1, 2};
     lbroute_kv_event event;
     lbroute_kv_batch batch;
     (void)state;
@@ -342,6 +343,10 @@ static void kv_null_with_a_length(void **state)
     WITH(salt, salt_len);
     WITH(extra_keys, extra_key_count);
 #undef WITH
+    next_batch(&event, &batch);
+    event.extra_keys = extras;
+    event.extra_key_count = 2;
+    INVALID(apply(0, &batch));
     close_busy();
 }
 
@@ -397,7 +402,6 @@ static void kv_bad_events(void **state)
 {
     static const int32_t kinds[] = {0, -1, 4, 99, INT32_MAX, INT32_MIN};
     static const int32_t media[] = {-2, 3, 4, 99, INT32_MAX, INT32_MIN};
-    static const uint64_t extras[2] = {1, 2};
     lbroute_kv_event event;
     lbroute_kv_batch batch;
     (void)state;
@@ -416,10 +420,6 @@ static void kv_bad_events(void **state)
     }
     next_batch(&event, &batch);
     event.block_size = 0;
-    expect_skipped(&event);
-    next_batch(&event, &batch);
-    event.extra_keys = extras;
-    event.extra_key_count = 2;
     expect_skipped(&event);
 }
 
@@ -470,8 +470,16 @@ static void kv_bad_items(void **state)
     BAD_ITEM(LBROUTE_ERR_INVALID);
     items[1].id = "b";
     items[1].id_len = 0;
-    BAD_ITEM(LBROUTE_ERR_INVALID);
+    BAD_ITEM(LBROUTE_ERR_RANGE);
     items[1].id_len = 1;
+    items[1].count = 0;
+    BAD_ITEM(LBROUTE_ERR_RANGE);
+    items[1].count = UINT64_MAX;
+    BAD_ITEM(LBROUTE_ERR_RANGE);
+    items[1].count = 4;
+    items[0].begin = 9;
+    BAD_ITEM(LBROUTE_ERR_RANGE);
+    items[0].begin = 0;
     fleet->request.mm_items = NULL;
     BAD_ITEM(LBROUTE_ERR_INVALID);
     fleet->request.mm_items = items;

@@ -270,7 +270,6 @@ static void pc_kind_adapter_salt_and_images(void **state)
     kv_ask(&fleet, 1, 32);
     for (size_t i = 0; i < MARKS; i++) {
         struct marks stored = nth_marks(i);
-        kv_forget(&a);
         store_marked(&a, &stored);
         for (size_t j = 0; j < MARKS; j++) {
             struct marks asked = nth_marks(j);
@@ -278,6 +277,7 @@ static void pc_kind_adapter_salt_and_images(void **state)
             assert_int_equal(kv_resident(&fleet, A),
                              expected_run(&stored, &asked));
         }
+        kv_forget(&a);
     }
     fleet_close(&fleet);
 }
@@ -306,7 +306,7 @@ static void pc_kind_images_overlap_blocks(void **state)
               {15, 2, {1, 1, 0, 0}},  {16, 16, {0, 1, 0, 0}},
               {31, 18, {0, 1, 1, 1}}, {0, 64, {1, 1, 1, 1}},
               {63, 1, {0, 0, 0, 1}},  {10, 500, {1, 1, 1, 1}},
-              {64, 9, {0, 0, 0, 0}},  {UINT64_MAX, UINT64_MAX, {0, 0, 0, 0}}};
+              {64, 9, {0, 0, 0, 0}},  {UINT64_MAX - 5, 5, {0, 0, 0, 0}}};
     struct fleet fleet;
     struct kv a;
     (void)state;
@@ -319,10 +319,10 @@ static void pc_kind_images_overlap_blocks(void **state)
             extras[b] = at[i].in[b] ? fold(0, "cat") : 0;
         a.extra_keys = extras;
         a.extra_key_count = 4;
-        kv_forget(&a);
         kv_store(&a, 1, 1, 64);
         ask_item(&fleet, "cat", at[i].begin, at[i].count);
         assert_int_equal(kv_resident(&fleet, A), 4);
+        kv_empty(&a);
     }
     fleet_close(&fleet);
 }
@@ -722,6 +722,11 @@ static void pc_kind_speculation_ends(void **state)
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(kv_resident(&fleet, i), 0);
     kv_expect_load(&fleet);
+    fleet.now += 2 * TEST_S + 1;
+    fleet.request.tokens_len = 0;
+    kv_expect_load(&fleet);
+    kv_ask(&fleet, 1, 64);
+    kv_expect_load(&fleet);
     fleet_close(&fleet);
 }
 
@@ -737,10 +742,12 @@ static void pc_kind_speculation_confirmed(void **state)
     first = kv_expect_load(&fleet);
     kv_store(&s[first], 1, 1, 32);
     fleet.now += 10 * TEST_S;
+    assert_int_equal(lbroute_tick(fleet.router, fleet.now), LBROUTE_OK);
     assert_int_equal(kv_resident(&fleet, first), 2);
     kv_expect_pick(&fleet, first, 2);
     kv_remove(&s[first], 1, 2);
     fleet.now += 10 * TEST_S;
+    assert_int_equal(lbroute_tick(fleet.router, fleet.now), LBROUTE_OK);
     assert_int_equal(kv_resident(&fleet, first), 0);
     fleet_close(&fleet);
 }

@@ -366,7 +366,6 @@ void kv_world_check(struct kv_world *world)
         check_prompt(world, &world->prompts[i]);
     CHECK(!world->plan->max_blocks ||
           stats.kv_blocks <= world->plan->max_blocks);
-    CHECK(stats.kv_contents <= stats.kv_blocks);
     CHECK_U(stats.memory_bytes, world->heap.bytes);
 }
 
@@ -377,7 +376,7 @@ static void draw_prompt(struct kv_world *world, struct kv_prompt *prompt)
     struct rng *rng = &world->rng;
 
     memset(prompt, 0, sizeof *prompt);
-    prompt->length = rng_below(rng, KV_PROMPT + 1);
+    prompt->length = rng_between(rng, 1, KV_PROMPT);
     for (size_t i = 0; i < prompt->length; i++)
         prompt->tokens[i] = (uint8_t)rng_below(rng, 2);
     if (world->plan->labels == 0)
@@ -497,7 +496,7 @@ static void restart(struct kv_world *world, size_t target, size_t source)
     struct kv_engine *engine = &world->engines[target][source];
     uint32_t lost = rng_below(&world->rng, 4);
 
-    if (lost >= world->models[target][source].expected)
+    if (world->plan->perfect || lost >= world->models[target][source].expected)
         lost = 0;
     engine->seq = 0;
     engine->clock += 1000;
@@ -537,7 +536,7 @@ static void happen(struct kv_world *world, size_t target, size_t source)
 {
     uint32_t what = rng_below(&world->rng, 1000);
 
-    if (world->plan->perfect || what < 600)
+    if (what < 600 || (world->plan->perfect && what < 960))
         deliver(world, target, source, make_batch(world, target, source));
     else if (what < 680)
         (void)make_batch(world, target, source); /* It is lost. */

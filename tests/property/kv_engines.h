@@ -30,7 +30,7 @@ struct kv_plan {
     const char *what;
     int counts_copies;
     int timestamps;      /**< Batches say when they were made. */
-    int perfect;         /**< Nothing is lost, late or sent twice. */
+    int perfect;         /**< Nothing is lost, late or comes again. */
     uint32_t labels;     /**< Of so many, with any content; 0: labels follow
                           * from the content, as in real engines. */
     uint32_t max_blocks; /**< 0: more than there can be. */

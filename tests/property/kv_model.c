@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kv_model.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <lbroute/lbroute.h>
@@ -39,33 +40,23 @@ static int resident(const struct kv_row *row)
     return row->copies[0] + row->copies[1] + row->copies[2] > 0;
 }
 
-static int is_child(const struct kv_chain *child, const struct kv_chain *parent)
+static int has_children(const struct kv_row rows[KV_ROWS], uint8_t label)
 {
-    struct kv_chain chain = *child;
-
-    if (child->depth > KV_DEPTH)
-        return parent->depth >= KV_DEPTH;
-    chain.depth--;
-    return same_chain(&chain, parent);
-}
-
-static int has_children(const struct kv_row rows[KV_LABELS], uint8_t label)
-{
-    for (size_t i = 0; i < KV_LABELS; i++)
-        if (rows[i].status == KV_PLACED && rows[i].chain.depth > 1 &&
-            is_child(&rows[i].chain, &rows[label].chain))
+    for (size_t i = 0; i < KV_ROWS; i++)
+        if (rows[i].status == KV_PLACED && rows[i].has_parent &&
+            rows[i].parent == label)
             return 1;
     return 0;
 }
 
 /* A block that is gone is remembered as long as it has children. */
-static void drop_ends(struct kv_row rows[KV_LABELS])
+static void drop_ends(struct kv_row rows[KV_ROWS])
 {
     int dropped = 1;
 
     while (dropped) {
         dropped = 0;
-        for (uint8_t i = 0; i < KV_LABELS; i++) {
+        for (uint8_t i = 0; i < KV_ROWS; i++) {
             if (rows[i].status == KV_UNKNOWN || resident(&rows[i]) ||
                 (rows[i].status == KV_PLACED && has_children(rows, i)))
                 continue;
@@ -83,7 +74,7 @@ static void add_copy(struct kv_row *row, int medium, int counts_copies)
 }
 
 /* What waits for the label, and for what is placed by that. */
-static void link_waiting(struct kv_row rows[KV_LABELS], uint8_t label)
+static void link_waiting(struct kv_row rows[KV_ROWS], uint8_t label)
 {
     for (uint8_t i = 0; i < KV_LABELS; i++) {
         struct kv_row *row = &rows[i];
@@ -97,7 +88,7 @@ static void link_waiting(struct kv_row rows[KV_LABELS], uint8_t label)
 }
 
 /* The row as the store says it, without copies. */
-static struct kv_row told(const struct kv_row rows[KV_LABELS],
+static struct kv_row told(const struct kv_row rows[KV_ROWS],
                           const struct kv_event *event, size_t i)
 {
     struct kv_row row;
@@ -127,23 +118,66 @@ static int same_row(const struct kv_row *a, const struct kv_row *b)
     return same_chain(&a->chain, &b->chain);
 }
 
-static void store_block(struct kv_row rows[KV_LABELS],
+/* Whether |ancestor| is |row|, or before it. */
+static int descends(const struct kv_row rows[KV_ROWS], uint8_t row,
+                    uint8_t ancestor)
+{
+    while (row != ancestor && rows[row].has_parent)
+        row = rows[row].parent;
+    return row == ancestor;
+}
+
+/* The block that the label stood for is a nameless one from now on, for those
+ * behind it. */
+static void unname(struct kv_row rows[KV_ROWS], uint8_t label)
+{
+    uint8_t spare = KV_LABELS;
+
+    while (rows[spare].status != KV_UNKNOWN) {
+        spare++;
+        CHECK(spare < KV_ROWS);
+    }
+    rows[spare] = rows[label];
+    memset(rows[spare].copies, 0, sizeof rows[spare].copies);
+    for (size_t i = 0; i < KV_ROWS; i++)
+        if (rows[i].status == KV_PLACED && rows[i].has_parent &&
+            rows[i].parent == label)
+            rows[i].parent = spare;
+}
+
+/* What stays of what the label stood for. */
+static void keep(struct kv_row rows[KV_ROWS], uint8_t label,
+                 struct kv_row *next)
+{
+    struct kv_row *row = &rows[label];
+
+    if (same_row(row, next)) {
+        *next = *row;
+        return;
+    }
+    if (row->status == KV_PLACED && next->status == KV_WAITING)
+        unname(rows, label);
+    if (row->status == KV_PLACED && next->status == KV_PLACED &&
+        next->has_parent && descends(rows, next->parent, label))
+        next->has_parent = 0;
+}
+
+static void store_block(struct kv_row rows[KV_ROWS],
                         const struct kv_event *event, size_t i,
                         int counts_copies)
 {
-    struct kv_row *row = &rows[event->labels[i]];
+    uint8_t label = event->labels[i];
     struct kv_row next = told(rows, event, i);
 
-    if (same_row(row, &next))
-        memcpy(next.copies, row->copies, sizeof next.copies);
+    keep(rows, label, &next);
     add_copy(&next, event->medium, counts_copies);
-    *row = next;
-    if (row->status == KV_PLACED)
-        link_waiting(rows, event->labels[i]);
+    rows[label] = next;
+    if (next.status == KV_PLACED)
+        link_waiting(rows, label);
     drop_ends(rows);
 }
 
-static void store(struct kv_row rows[KV_LABELS], const struct kv_event *event,
+static void store(struct kv_row rows[KV_ROWS], const struct kv_event *event,
                   int counts_copies)
 {
     for (size_t i = 0; i < event->count; i++) {
@@ -163,7 +197,7 @@ static void remove_block(struct kv_row *row, int medium, int counts_copies)
     for (int m = 0; m < KV_MEDIA; m++) {
         if (medium >= 0 && medium != m)
             continue;
-        if (counts_copies && medium >= 0 && row->copies[m] > 0)
+        if (counts_copies && row->copies[m] > 0)
             row->copies[m]--;
         else
             row->copies[m] = 0;
@@ -191,7 +225,8 @@ static void apply_event(struct kv_source *source, const struct kv_event *event,
 
 static int same_batch(const struct kv_batch *a, const struct kv_batch *b)
 {
-    return a->count == b->count &&
+    return a->count == b->count && !(a->timestamp < b->timestamp) &&
+           !(a->timestamp > b->timestamp) &&
            memcmp(a->events, b->events, a->count * sizeof a->events[0]) == 0;
 }
 
@@ -200,6 +235,7 @@ static void forget(struct kv_source *source)
     memset(source->rows, 0, sizeof source->rows);
     memset(source->known, 0, sizeof source->known);
     source->aside_count = 0;
+    source->latest = (double)NAN;
 }
 
 /* Applies it from an event on; it is the one that was expected. */
@@ -212,6 +248,8 @@ static void take_from(struct kv_source *source, const struct kv_batch *batch,
     source->known[batch->seq % KV_REMEMBERED] = 1;
     source->expected = batch->seq + 1;
     source->begun = source->heard = 1;
+    if (!isnan(batch->timestamp))
+        source->latest = batch->timestamp;
 }
 
 static size_t find_aside(const struct kv_source *source, uint64_t seq)
@@ -263,6 +301,10 @@ static int take_ahead(struct kv_source *source, const struct kv_batch *batch,
 {
     size_t from = behind_clear(batch);
 
+    if (find_aside(source, batch->seq) < source->aside_count) {
+        source->duplicates++;
+        return LBROUTE_KV_DUPLICATE;
+    }
     if (from > 0) {
         memset(source->rows, 0, sizeof source->rows);
         take_from(source, batch, from, counts_copies);
@@ -270,10 +312,8 @@ static int take_ahead(struct kv_source *source, const struct kv_batch *batch,
         return LBROUTE_KV_APPLIED;
     }
     source->fresh = 0;
-    if (find_aside(source, batch->seq) == source->aside_count) {
-        CHECK(source->aside_count < KV_ASIDE);
-        source->aside[source->aside_count++] = *batch;
-    }
+    CHECK(source->aside_count < KV_ASIDE);
+    source->aside[source->aside_count++] = *batch;
     return LBROUTE_KV_GAP;
 }
 
@@ -283,10 +323,10 @@ static int is_duplicate(const struct kv_source *source,
 {
     size_t place = batch->seq % KV_REMEMBERED;
 
-    if (batch->timestamp > source->latest)
-        return 0;
     if (source->known[place] && source->remembered[place].seq == batch->seq)
         return same_batch(&source->remembered[place], batch);
+    if (batch->timestamp > source->latest)
+        return 0;
     return batch->seq > 0 || batch->timestamp < source->latest;
 }
 
@@ -300,7 +340,6 @@ static int take_past(struct kv_source *source, const struct kv_batch *batch,
     source->restarts++;
     forget(source);
     source->expected = 0;
-    source->latest = batch->timestamp;
     if (batch->seq > 0)
         (void)take_ahead(source, batch, counts_copies);
     else
@@ -322,8 +361,6 @@ int kv_model_apply(struct kv_source *source, const struct kv_batch *batch,
         take_from(source, batch, 0, counts_copies);
         follow(source, counts_copies);
     }
-    if (!(batch->timestamp <= source->latest))
-        source->latest = batch->timestamp;
     return outcome;
 }
 
@@ -373,7 +410,7 @@ static int fastest(const struct kv_source *source, const struct kv_chain *chain)
     int best = KV_MEDIA;
 
     for (size_t g = 0; g < KV_GROUPS; g++) {
-        for (size_t i = 0; i < KV_LABELS; i++) {
+        for (size_t i = 0; i < KV_ROWS; i++) {
             const struct kv_row *row = &source->rows[g][i];
             if (row->status != KV_PLACED || !same_chain(&row->chain, chain))
                 continue;

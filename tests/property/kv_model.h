@@ -11,6 +11,8 @@
  *       2     waiting   (for 5)           10                    gpu 1
  *       3     placed    x        01                             none: a hole,
  *                                                               with children
+ *             placed    -        11                             likewise; its
+ *                                                               label waits now
  *
  * A block of a prompt is resident if some row spells what the prompt begins
  * with. There is no tree, no hash and no sharing: rows are compared letter by
@@ -24,6 +26,7 @@
 
 enum {
     KV_LABELS = 40,
+    KV_ROWS = KV_LABELS + 80, /**< Nameless ones behind the others. */
     KV_GROUPS = 2,
     KV_MEDIA = 3,
     KV_LONGEST = 3, /**< Tokens of the largest block. */
@@ -78,7 +81,7 @@ struct kv_row {
     struct kv_chain chain; /**< Of a placed one. */
     struct kv_block own;   /**< The last block. */
     int has_parent;
-    uint8_t parent; /**< As last told. */
+    uint8_t parent; /**< Row of the block before it, or its label. */
     uint32_t copies[KV_MEDIA];
 };
 
@@ -94,7 +97,7 @@ struct kv_source {
     struct kv_batch remembered[KV_REMEMBERED];
     size_t aside_count;
     struct kv_batch aside[KV_ASIDE];
-    struct kv_row rows[KV_GROUPS][KV_LABELS];
+    struct kv_row rows[KV_GROUPS][KV_ROWS];
 };
 
 struct kv_item {

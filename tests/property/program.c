@@ -120,7 +120,6 @@ static void check_state(struct program *program)
     CHECK_U(stats.targets, program->model.target_count);
     CHECK(stats.sessions <= program->max_sessions);
     CHECK(stats.kv_blocks <= PROGRAM_KV_BLOCKS);
-    CHECK(stats.kv_contents <= stats.kv_blocks);
     CHECK(stats.kv_sources <= PROGRAM_KV_SOURCES);
     check_memory(program, &stats);
 }

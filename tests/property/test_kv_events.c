@@ -78,10 +78,10 @@ static void little_room(void **state)
 {
     (void)state;
     static const struct kv_plan plans[] = {
-        {"room for 1", 0, 1, 0, 0, 1},
-        {"room for 12", 0, 1, 0, 0, 12},
-        {"room for 40", 1, 1, 0, 0, 40},
-        {"room for 40, good network", 0, 1, 1, 0, 40},
+        {"room for 1", 0, 1, 1, 0, 1},
+        {"room for 12", 0, 1, 1, 0, 12},
+        {"room for 40", 0, 1, 1, 0, 40},
+        {"room for 40 copies", 1, 1, 1, 0, 40},
     };
     run_plans(plans, sizeof plans / sizeof plans[0]);
 }
