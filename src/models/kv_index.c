@@ -485,3 +485,22 @@ enum lbr_kv_fate lbr_kv_index_remove(struct lbr_kv_index *index,
                ? LBR_KV_FATE_NOTHING
                : LBR_KV_FATE_UNKNOWN;
 }
+
+enum lbr_kv_fate lbr_kv_index_unname(struct lbr_kv_index *index,
+                                     struct lbr_kv_name name)
+{
+    lbr_kv_label label = find(index, name);
+    struct lbr_kv_record *record;
+    enum lbr_kv_fate fate;
+
+    if (!label)
+        return LBR_KV_FATE_UNKNOWN;
+    record = lbr_kv_record(&index->labels, label);
+    fate = is_ghost(record) ? LBR_KV_FATE_NOTHING : LBR_KV_FATE_DONE;
+    if (!record->children)
+        return lbr_kv_label_end(index, label) ? fate : LBR_KV_FATE_LOST;
+    if (!set_copies(index, record, no_copies))
+        return LBR_KV_FATE_LOST;
+    lbr_kv_label_unname(&index->labels, label);
+    return fate;
+}

@@ -232,7 +232,7 @@ lbr_kv_label lbr_kv_label_add(struct lbr_kv_labels *labels, uint64_t hash,
     memset(record, 0, sizeof *record);
     lbr_kv_set_word(record->name, name);
     record->owner = (uint16_t)owner;
-    record->live = 1;
+    record->live = LBR_KV_NAMED;
     enter(labels, hash, label);
     return label;
 }
@@ -262,12 +262,22 @@ static void leave(struct lbr_kv_labels *labels, uint64_t hash,
     bucket->places[slot] = 0;
 }
 
+void lbr_kv_label_unname(struct lbr_kv_labels *labels, lbr_kv_label label)
+{
+    struct lbr_kv_record *record = lbr_kv_record(labels, label);
+
+    if (record->live == LBR_KV_NAMED)
+        leave(labels,
+              lbr_kv_label_hash(record->owner, lbr_kv_word(record->name)),
+              label);
+    record->live = LBR_KV_NAMELESS;
+}
+
 void lbr_kv_label_remove(struct lbr_kv_labels *labels, lbr_kv_label label)
 {
     struct lbr_kv_record *record = lbr_kv_record(labels, label);
 
-    leave(labels, lbr_kv_label_hash(record->owner, lbr_kv_word(record->name)),
-          label);
+    lbr_kv_label_unname(labels, label);
     record->live = 0;
     record->parent = labels->free_head;
     labels->free_head = label;
