@@ -45,6 +45,16 @@ void kv_check_nodes(const struct lbr_kv_nodes *nodes)
 
 /* ---- labels ---- */
 
+/* Those that are in no bucket. */
+static uint32_t count_nameless(const struct lbr_kv_labels *labels)
+{
+    uint32_t count = 0;
+
+    for (lbr_kv_label label = 1; label <= labels->used; label++)
+        count += lbr_kv_record(labels, label)->live == LBR_KV_NAMELESS;
+    return count;
+}
+
 /* Each free place is listed once. */
 static void check_free(const struct lbr_kv_labels *labels)
 {
@@ -67,7 +77,7 @@ static void check_place(const struct lbr_kv_labels *labels, uint32_t bucket,
     uint64_t name = lbr_kv_word(record->name);
     uint64_t hash = lbr_kv_label_hash(record->owner, name);
 
-    assert_true(label && label <= labels->used && record->live);
+    assert_true(label && label <= labels->used && record->live == LBR_KV_NAMED);
     assert_int_equal(place >> 24, hash & 0xff);
     assert_int_equal(lbr_kv_label_find(labels, hash, record->owner, name),
                      label);
@@ -90,7 +100,7 @@ void kv_check_labels(const struct lbr_kv_labels *labels)
             }
     for (uint32_t i = 0; i < buckets; i++)
         assert_int_equal(labels->buckets[i].passed, passed[i]);
-    assert_int_equal(labels->live, count);
+    assert_int_equal(labels->live, count + count_nameless(labels));
     assert_true(labels->used <= labels->limit);
     check_free(labels);
     free(passed);

@@ -213,8 +213,8 @@ static void free_places_are_used_again(void **state)
     close_model(&model);
 }
 
-/* Hidden, the name is free, and so is the place once the label is removed. */
-static void a_hidden_label_is_not_found(void **state)
+/* The name is free, and so is the place once the label is removed. */
+static void a_label_without_a_name_is_not_found(void **state)
 {
     static struct model model;
     (void)state;
@@ -223,7 +223,7 @@ static void a_hidden_label_is_not_found(void **state)
     for (uint64_t name = 0; name < 90; name++)
         add(&model, 1, name);
     for (uint32_t i = 0; i < 90; i += 2) {
-        lbr_kv_label_hide(&model.labels, model.entries[i].label);
+        lbr_kv_label_unname(&model.labels, model.entries[i].label);
         assert_int_equal(find(&model, 1, i), 0);
         assert_true(lbr_kv_record(&model.labels, model.entries[i].label)->live);
     }
@@ -308,7 +308,7 @@ int main(void)
         cmocka_unit_test(the_smallest_ones),
         cmocka_unit_test(tags_that_collide),
         cmocka_unit_test(free_places_are_used_again),
-        cmocka_unit_test(a_hidden_label_is_not_found),
+        cmocka_unit_test(a_label_without_a_name_is_not_found),
         cmocka_unit_test(without_memory),
         cmocka_unit_test(places_of_24_bits),
         cmocka_unit_test(records_have_no_gaps),
