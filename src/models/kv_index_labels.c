@@ -139,15 +139,19 @@ static lbr_kv_label find_in(const struct lbr_kv_labels *labels,
     return 0;
 }
 
+/* Of few buckets every one may have been passed: the search ends at home. */
 lbr_kv_label lbr_kv_label_find(const struct lbr_kv_labels *labels,
                                uint64_t hash, uint32_t owner, uint64_t name)
 {
-    struct lbr_kv_label_bucket *bucket = home_of(labels, hash);
+    struct lbr_kv_label_bucket *home = home_of(labels, hash);
+    struct lbr_kv_label_bucket *bucket = home;
     lbr_kv_label label = find_in(labels, bucket, hash, owner, name);
     uint32_t left = labels->bucket_count;
 
     while (!label && bucket->passed && --left) {
         bucket = next_of(labels, bucket);
+        if (bucket == home)
+            return 0;
         label = find_in(labels, bucket, hash, owner, name);
     }
     return label;

@@ -4,6 +4,7 @@
  * tokens. */
 #include "kv_events.h"
 #include "support/fleet.h"
+#include "support/rng.h"
 #include "support/test.h"
 
 #define A 0
@@ -101,6 +102,31 @@ static void pc_kind_a_flood_takes_no_share(void **state)
     assert_int_equal(kv_stats(&b).evicted, 0);
     assert_true(kv_stats(&a).blocks[GPU] >= 7);
     fleet_close(&fleet);
+}
+
+/* In the smallest tables every place has been passed by at some time; what is
+ * not there is still found to be so. */
+static void pc_kind_small_tables_end(void **state)
+{
+    struct test_rng rng = {1};
+    (void)state;
+
+    for (uint32_t blocks = 1; blocks <= 40; blocks += 3) {
+        struct fleet fleet;
+        struct kv a;
+        open_bounded(&fleet, blocks, 4, 1);
+        kv_open(&a, &fleet, A);
+        for (int i = 0; i < 20000; i++) {
+            uint64_t label = test_rng_below(&rng, 100);
+            uint32_t first = (uint32_t)label * KV_SIZE;
+            if (test_rng_below(&rng, 3) == 0)
+                kv_remove(&a, label, 1);
+            else
+                kv_store(&a, label, first, first + KV_SIZE - 1);
+            assert_int_equal(kv_count(&fleet, A, 9000, 9015), 0);
+        }
+        fleet_close(&fleet);
+    }
 }
 
 /* A newcomer gets its part of a table that others fill. */
@@ -429,6 +455,7 @@ int main(void)
         cmocka_unit_test(pc_kind_heads_stay),
         cmocka_unit_test(pc_kind_heads_stay_in_one_event),
         cmocka_unit_test(pc_kind_a_flood_takes_no_share),
+        cmocka_unit_test(pc_kind_small_tables_end),
         cmocka_unit_test(pc_kind_a_newcomer_gets_its_share),
         cmocka_unit_test(pc_kind_waiting_is_bounded),
         cmocka_unit_test(pc_kind_aside_is_bounded),

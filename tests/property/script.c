@@ -405,5 +405,6 @@ int script_perform(struct script_life *life, const struct script *script,
 int script_may_forget(const struct script_life *life,
                       const struct script *script, size_t number)
 {
-    return script->operations[number].kind == OBSERVE || life->recorded;
+    int kind = script->operations[number].kind;
+    return kind == OBSERVE || kind == TELL_EVENTS || life->recorded;
 }

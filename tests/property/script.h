@@ -67,8 +67,9 @@ int script_perform(struct script_life *life, const struct script *script,
                    size_t number);
 
 /** Whether the operation just performed is an observe, which may lose a pin for
- * want of memory and nothing else, or a pick that may have remembered only the
- * head of its prompt. */
+ * want of memory and nothing else, a pick that may have remembered only the
+ * head of its prompt, or a batch of KV events, of which blocks may be left
+ * out. */
 int script_may_forget(const struct script_life *life,
                       const struct script *script, size_t number);
 
