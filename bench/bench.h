@@ -63,7 +63,7 @@ struct bench_case {
     int blocks;                    /* cache_aware compares hashes of blocks */
     const struct bench_text *text; /* of BENCH_PROMPTS_TEXT; not owned */
     uint32_t kv_blocks; /* that the router has room for; 0: the default */
-    double budget_ns;              /* NaN: none */
+    double budget_ns;   /* NaN: none */
     bench_compare compare;
     char reference[BENCH_NAME_MAX]; /* name of the case to compare with */
     double least_throughput; /* against it, that the budget allows; 0: any */

@@ -106,9 +106,11 @@ static int explain_now(struct lbroute_router *router, struct lbr_ask *ask,
     struct lbr_pick pick;
     struct lbr_choice choice;
     struct lbr_rejection rejection;
+    struct lbr_heap_node *guesses;
     int result;
 
     lbr_view_begin(&view, router, now);
+    guesses = lbr_kv_guesses_suspend(&router->guesses, &router->kv, view.at);
     result = lbr_route(router, ask, view.at, &pick, &choice);
     *block_bytes = pick.block_bytes;
     if (!result)
@@ -119,6 +121,7 @@ static int explain_now(struct lbroute_router *router, struct lbr_ask *ask,
     }
     if (lbr_decision_made(result))
         list_candidates(&pick, rows);
+    lbr_kv_guesses_resume(&router->guesses, &router->kv, guesses);
     restore(&view, &pick);
     lbr_view_end(&view);
     return result;

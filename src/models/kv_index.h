@@ -177,6 +177,11 @@ enum lbr_kv_fate lbr_kv_index_remove(struct lbr_kv_index *index,
                                      struct lbr_kv_name name, unsigned medium,
                                      int counted, uint32_t *left);
 
+/* Takes a name from its block, which is resident under it no more; those after
+ * it keep their places. NOTHING: it was resident nowhere. */
+enum lbr_kv_fate lbr_kv_index_unname(struct lbr_kv_index *index,
+                                     struct lbr_kv_name name);
+
 /* Takes away a little of what retired owners have left behind. */
 void lbr_kv_index_sweep(struct lbr_kv_index *index);
 

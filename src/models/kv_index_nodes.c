@@ -79,15 +79,20 @@ static uint32_t slot_of(const struct lbr_kv_node_bucket *bucket, uint64_t key)
     return bucket->sets[slot] ? slot : search(bucket, key);
 }
 
+/* Of few buckets every one may have been passed: the search ends at home. */
 lbr_kv_set *lbr_kv_node_find(const struct lbr_kv_nodes *nodes, uint64_t key)
 {
-    struct lbr_kv_node_bucket *bucket = lbr_kv_node_home(nodes, key);
+    struct lbr_kv_node_bucket *home = lbr_kv_node_home(nodes, key);
+    struct lbr_kv_node_bucket *bucket = home;
     uint32_t slot = slot_of(bucket, key);
+    uint32_t left = nodes->bucket_count;
 
     while (slot == SLOTS) {
-        if (!bucket->passed)
+        if (!bucket->passed || !--left)
             return NULL;
         bucket = next_of(nodes, bucket);
+        if (bucket == home)
+            return NULL;
         slot = slot_of(bucket, key);
     }
     return &bucket->sets[slot];

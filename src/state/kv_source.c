@@ -274,7 +274,8 @@ static void apply(struct lbr_kv_store *store, struct lbr_kv_source *source,
 /* An emptied cache makes everything before it moot, missing or not. */
 static void end_gap(struct lbr_kv_store *store, struct lbr_kv_source *source)
 {
-    int outcome = source->restarted ? LBROUTE_KV_RESTARTED : LBROUTE_KV_APPLIED;
+    int outcome = source->outcome == LBROUTE_KV_RESTARTED ? LBROUTE_KV_RESTARTED
+                                                          : LBROUTE_KV_APPLIED;
 
     lbr_kv_aside_drop_until(store, source, source->open_stamp.number);
     begin_next(source, &source->open_stamp, outcome);
