@@ -477,6 +477,18 @@ static void only_a_leading_run_counts(void **state)
     assert_int_equal(kv_shadow_run(&fixture->shadow, asked, 1), 1);
 }
 
+static void guesses_end(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint32_t ids[] = {1, 2, 3};
+
+    assert_int_equal(kv_shadow_guessed_run(&fixture->shadow, ids, 3, 0), 0);
+    kv_shadow_guess(&fixture->shadow, ids, 2, 10);
+    assert_int_equal(kv_shadow_guessed_run(&fixture->shadow, ids, 3, 9), 2);
+    assert_int_equal(kv_shadow_guessed_run(&fixture->shadow, ids, 3, 10), 0);
+    assert_there(fixture, 1, false);
+}
+
 #define with_stream(test)                                                      \
     cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
@@ -499,6 +511,7 @@ int main(void)
         with_stream(copies_count),
         with_stream(cleared_it_begins_anywhere),
         with_stream(only_a_leading_run_counts),
+        with_stream(guesses_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,25 +170,41 @@ void kv_feed_restart(struct kv_feed *feed, uint32_t target)
         kv_stream_restart(&feed->links[target].stream);
 }
 
+/* Compares what a decision said with what it could know. */
+static void judge(struct kv_feed_counts *counts, uint64_t said, uint64_t run,
+                  uint64_t guessed)
+{
+    counts->picks++;
+    counts->credited += said;
+    counts->justified += run;
+    if (said <= run)
+        return;
+    if (said <= guessed) {
+        counts->guessed_picks++;
+        return;
+    }
+    counts->wrong_picks++;
+    counts->wrong_blocks += said - (run > guessed ? run : guessed);
+}
+
 void kv_feed_check(struct kv_feed *feed, uint32_t request, uint32_t target,
                    int64_t matched, uint64_t now)
 {
     const struct work_request *from = &feed->workload->requests[request];
-    uint64_t said = matched > 0 ? (uint64_t)matched : 0;
-    uint64_t run;
+    const uint32_t *ids = feed->workload->ids + from->first_id;
+    uint32_t count = from->prompt_ids;
+    struct kv_shadow *shadow;
 
     if (feed->count == 0)
         return;
-    run = kv_shadow_run(&feed->links[target].shadow,
-                        feed->workload->ids + from->first_id, from->prompt_ids);
-    feed->counts.picks++;
+    shadow = &feed->links[target].shadow;
+    judge(&feed->counts, matched > 0 ? (uint64_t)matched : 0,
+          kv_shadow_run(shadow, ids, count),
+          kv_shadow_guessed_run(shadow, ids, count, now));
     feed->counts.unknown_picks += host_kv_unknown(feed->host, now);
-    feed->counts.credited += said;
-    feed->counts.justified += run;
-    if (said > run) {
-        feed->counts.wrong_picks++;
-        feed->counts.wrong_credited += said - run;
-    }
+    if (feed->options->guess_s > 0.0)
+        kv_shadow_guess(shadow, ids, count,
+                        now + (uint64_t)(feed->options->guess_s * 1e9));
 }
 
 void kv_feed_finish(struct kv_feed *feed, uint64_t now)

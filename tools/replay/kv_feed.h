@@ -30,6 +30,8 @@ struct kv_feed_options {
     double delay_s; /**< From the end of a step to the router. */
     double loss;    /**< Part of the batches that get lost on the way. */
     bool replay;    /**< Engines send again what they are asked for. */
+    double guess_s; /**< Time for which the router believes that what it sent
+                     * somewhere is there; 0: it does not. */
     uint64_t seed;
 };
 
@@ -45,11 +47,12 @@ struct kv_feed_counts {
     uint64_t clears;    /**< Times that it had nothing. */
     struct host_kv_counts router;
     uint64_t picks;
-    uint64_t unknown_picks;  /**< While a source was unknown. */
-    uint64_t credited;       /**< Blocks that decisions said are there. */
-    uint64_t justified;      /**< Blocks of which events had said so. */
-    uint64_t wrong_picks;    /**< Decisions that said too much, ... */
-    uint64_t wrong_credited; /**< ... and by how many blocks. */
+    uint64_t unknown_picks; /**< While a source was unknown. */
+    uint64_t credited;      /**< Blocks that decisions said are there. */
+    uint64_t justified;     /**< Blocks of which events had said so. */
+    uint64_t guessed_picks; /**< Decisions that said more, rightly guessing. */
+    uint64_t wrong_picks;   /**< Those that said too much for that, too, ... */
+    uint64_t wrong_blocks;  /**< ... and by how many blocks. */
 };
 
 /** One engine's. */

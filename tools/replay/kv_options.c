@@ -104,10 +104,22 @@ bool kv_options_show_restart(const struct options *options, char *value,
     return options->restart_count > 0;
 }
 
+/* What the library takes where nothing is set; 0 for what it does not know. */
+static double default_of(const char *name)
+{
+    lbroute_param_info info;
+
+    lbroute_param_info_init(&info, sizeof info);
+    for (size_t i = 0; lbroute_param_get_info(i, &info) == LBROUTE_OK; i++)
+        if (strcmp(info.name, name) == 0)
+            return info.default_value;
+    return 0.0;
+}
+
 /* The value that is set last counts. */
 static double parameter(const struct options *options, const char *name)
 {
-    double value = 0.0;
+    double value = default_of(name);
 
     for (size_t i = 0; i < options->parameter_count; i++)
         if (strcmp(options->parameters[i].name, name) == 0)
@@ -129,4 +141,11 @@ bool kv_options_wanted_by_any(const struct options *options)
         if (kv_options_wanted(options, options->strategies[i]))
             return true;
     return false;
+}
+
+double kv_options_guess_s(const struct options *options)
+{
+    if (parameter(options, "precise_cache_aware.speculate") <= 0.0)
+        return 0.0;
+    return parameter(options, "precise_cache_aware.speculation_ttl");
 }

@@ -29,4 +29,8 @@ bool kv_options_wanted(const struct options *options, const char *strategy);
 /** Whether any of the strategies does. */
 bool kv_options_wanted_by_any(const struct options *options);
 
+/** Time for which the router believes that what it sent somewhere is there, s;
+ * 0: it does not. */
+double kv_options_guess_s(const struct options *options);
+
 #endif

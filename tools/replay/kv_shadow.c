@@ -17,6 +17,7 @@ void kv_shadow_release(struct kv_shadow *shadow)
 {
     free(shadow->copies);
     free(shadow->arrived);
+    free(shadow->guessed);
     *shadow = (struct kv_shadow){0};
 }
 
@@ -97,6 +98,28 @@ uint32_t kv_shadow_run(const struct kv_shadow *shadow, const uint32_t *ids,
 
     while (kv_shadow_known(shadow) && run < count &&
            shadow->copies[ids[run]] > 0)
+        run++;
+    return run;
+}
+
+void kv_shadow_guess(struct kv_shadow *shadow, const uint32_t *ids,
+                     uint32_t count, uint64_t until)
+{
+    if (shadow->guessed == NULL)
+        shadow->guessed = grow_zeroed(shadow->stream->workload->distinct_ids,
+                                      sizeof *shadow->guessed);
+    for (uint32_t i = 0; i < count; i++)
+        shadow->guessed[ids[i]] = until;
+}
+
+uint32_t kv_shadow_guessed_run(const struct kv_shadow *shadow,
+                               const uint32_t *ids, uint32_t count,
+                               uint64_t now)
+{
+    uint32_t run = 0;
+
+    while (shadow->guessed != NULL && run < count &&
+           now < shadow->guessed[ids[run]])
         run++;
     return run;
 }

@@ -6,6 +6,9 @@
  *
  *     batches   ■ ■ ■ ■ ■ □ ■ ■ · ·        ■ arrived  □ missing
  *                         ▲ next  ▲ seen   known only while next = seen
+ *
+ * Beside that, what the router may guess: that a prompt which it sent there is
+ * there for a while, whatever events say.
  */
 #ifndef LBROUTE_REPLAY_KV_SHADOW_H
 #define LBROUTE_REPLAY_KV_SHADOW_H
@@ -14,8 +17,9 @@
 
 struct kv_shadow {
     const struct kv_stream *stream;
-    uint32_t *copies; /**< Blocks by content. */
-    bool *arrived;    /**< By batch. */
+    uint32_t *copies;  /**< Blocks by content. */
+    uint64_t *guessed; /**< By content, when a guess ends; NULL: no guesses. */
+    bool *arrived;     /**< By batch. */
     size_t arrived_capacity;
     size_t next;    /**< Batches before this one have been counted. */
     size_t seen;    /**< One past the newest that arrived. */
@@ -32,6 +36,15 @@ void kv_shadow_arrive(struct kv_shadow *shadow, size_t index);
 
 /** All is forgotten, and the next batch that arrives begins anew. */
 void kv_shadow_clear(struct kv_shadow *shadow);
+
+/** Blocks may be guessed to be there until then. */
+void kv_shadow_guess(struct kv_shadow *shadow, const uint32_t *ids,
+                     uint32_t count, uint64_t until);
+
+/** Length of the leading run of `ids` that may be guessed to be there. */
+uint32_t kv_shadow_guessed_run(const struct kv_shadow *shadow,
+                               const uint32_t *ids, uint32_t count,
+                               uint64_t now);
 
 /** Whether nothing is missing before the newest batch. */
 bool kv_shadow_known(const struct kv_shadow *shadow);

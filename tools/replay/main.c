@@ -156,6 +156,7 @@ static struct kv_feed_options kv_options(const struct options *options,
     struct kv_feed_options kv = options->kv;
 
     kv.seed = seed;
+    kv.guess_s = kv_options_guess_s(options);
     if (!kv_options_wanted(options, strategy))
         kv.mode = KV_MODE_OFF;
     return kv;

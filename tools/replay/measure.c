@@ -364,8 +364,9 @@ static void measure_kv(const struct kv_feed_counts *counts,
             share((double)counts->unknown_picks, (double)counts->picks),
         .credited = counts->credited,
         .justified = counts->justified,
+        .guessed_picks = counts->guessed_picks,
         .wrong_picks = counts->wrong_picks,
-        .wrong_blocks = counts->wrong_credited,
+        .wrong_blocks = counts->wrong_blocks,
     };
 }
 

@@ -76,7 +76,8 @@ struct replay_kv {
     double unknown_share;   /**< Of `picks`. */
     uint64_t credited;      /**< Blocks that picks were told are there. */
     uint64_t justified;     /**< Blocks of which events had said so. */
-    uint64_t wrong_picks;   /**< Told of more than events justify, ... */
+    uint64_t guessed_picks; /**< Told of more, which the router had sent. */
+    uint64_t wrong_picks;   /**< Told of more than that, too, ... */
     uint64_t wrong_blocks;  /**< ... and by how many blocks. */
 };
 

@@ -181,6 +181,7 @@ static json_t *kv_object(const struct replay_kv *kv)
     put(&object, "unknown_share", number(kv->unknown_share, MICRO));
     put(&object, "credited", count_of(kv->credited));
     put(&object, "justified", count_of(kv->justified));
+    put(&object, "guessed_picks", count_of(kv->guessed_picks));
     put(&object, "wrong_picks", count_of(kv->wrong_picks));
     put(&object, "wrong_blocks", count_of(kv->wrong_blocks));
     return end(&object);
