@@ -1069,10 +1069,10 @@ typedef struct lbroute_kv_batch {
     /** The events, in order: as large as the first one says. */
     const lbroute_kv_event *events;
     size_t event_count; /**< Their number. */
-    /** 1: goes on with the batch of the latest call with this source, of which
-     * `seq` is the number; for batches that are handed over in parts. */
-    int32_t continued;
-    int32_t reserved0; /**< Zero. */
+    /** For batches that are handed over in parts, which all have the same
+     * `seq`. 1: another part follows with the next call for this source. */
+    int32_t more;
+    int32_t continued; /**< 1: this is not the first part. */
 } lbroute_kv_batch;
 
 /**

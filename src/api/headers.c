@@ -137,6 +137,33 @@ static void put_reason(struct value *value, const lbroute_decision *decision)
         put_text(value, lbroute_reason_name(decision->reason));
 }
 
+/* "gpu=12;host=3;disk=0" */
+static void put_kv_blocks(struct value *value, const lbroute_decision *decision)
+{
+    static const char *const media[LBROUTE_MEDIUM_COUNT] = {
+        "gpu=", ";host=", ";disk="};
+    int medium;
+
+    if (decision->kv_blocks[0] < 0)
+        return;
+    for (medium = 0; medium < LBROUTE_MEDIUM_COUNT; medium++) {
+        put_text(value, media[medium]);
+        put_number(value, decision->kv_blocks[medium] > 0
+                              ? (uint64_t)decision->kv_blocks[medium]
+                              : 0);
+    }
+}
+
+static void put_kv_state(struct value *value, const lbroute_decision *decision)
+{
+    static const char *const states[LBROUTE_KV_SOURCE_STATE_COUNT] = {
+        "none", "fresh", "gap", "stale", "restarted"};
+
+    if (decision->kv_state > LBROUTE_KV_SOURCE_NONE &&
+        decision->kv_state < LBROUTE_KV_SOURCE_STATE_COUNT)
+        put_text(value, states[decision->kv_state]);
+}
+
 static const struct {
     const char *name;
     void (*put)(struct value *value, const lbroute_decision *decision);
@@ -145,7 +172,8 @@ static const struct {
     {"Weight", put_weight},        {"In-Flight", put_in_flight},
     {"Wait-Ms", put_wait},         {"Algorithm", put_algorithm},
     {"Sticky", put_sticky},        {"Prefix", put_prefix},
-    {"Reject-Reason", put_reason},
+    {"Reject-Reason", put_reason}, {"Kv-Blocks", put_kv_blocks},
+    {"Kv-State", put_kv_state},
 };
 
 #define HEADERS (sizeof headers / sizeof headers[0])

@@ -93,21 +93,24 @@ int lbroute_router_estimate(const lbroute_router_options *in, size_t *bytes)
     if (!bytes)
         return LBROUTE_ERR_INVALID;
     targets = options.max_targets;
-    *bytes = sizeof(struct lbroute_router) +
-             lbr_slab_estimate(sizeof(struct lbr_pool), POOL_CHUNK_BITS,
-                               options.max_pools) +
-             lbr_slab_estimate(sizeof(struct lbr_target), TARGET_CHUNK_BITS,
-                               options.max_targets) +
-             lbr_slab_estimate(sizeof(struct lbr_model), MODEL_CHUNK_BITS,
-                               options.max_targets + 1) +
-             lbr_map_estimate(options.max_pools) +
-             2 * lbr_map_estimate(options.max_targets + 1) +
-             LBR_TEXT_LONGEST * ((size_t)options.max_pools + 5 * targets + 1) +
-             lbr_adapters_estimate() * targets + lbr_groups_estimate(targets) +
-             lbr_tickets_estimate(options.max_tickets) +
-             lbr_sessions_estimate(options.max_sessions) +
-             lbr_stages_estimate(options.max_scorers) +
-             lbr_prices_estimate(options.max_prices);
+    *bytes =
+        sizeof(struct lbroute_router) +
+        lbr_slab_estimate(sizeof(struct lbr_pool), POOL_CHUNK_BITS,
+                          options.max_pools) +
+        lbr_slab_estimate(sizeof(struct lbr_target), TARGET_CHUNK_BITS,
+                          options.max_targets) +
+        lbr_slab_estimate(sizeof(struct lbr_model), MODEL_CHUNK_BITS,
+                          options.max_targets + 1) +
+        lbr_map_estimate(options.max_pools) +
+        2 * lbr_map_estimate(options.max_targets + 1) +
+        LBR_TEXT_LONGEST * ((size_t)options.max_pools + 5 * targets + 1) +
+        lbr_adapters_estimate() * targets + lbr_groups_estimate(targets) +
+        lbr_tickets_estimate(options.max_tickets) +
+        lbr_sessions_estimate(options.max_sessions) +
+        lbr_stages_estimate(options.max_scorers) +
+        lbr_prices_estimate(options.max_prices) +
+        lbr_kv_store_estimate(options.max_kv_blocks, options.max_kv_sources) +
+        lbr_kv_guesses_estimate(options.max_kv_blocks);
     return LBROUTE_OK;
 }
 
@@ -149,6 +152,9 @@ static void set_tables(struct lbroute_router *router,
     lbr_scratches_init(&router->scratches, memory);
     lbr_stages_init(&router->stages, memory, options->max_scorers);
     lbr_prices_init(&router->prices, memory, options->max_prices);
+    lbr_kv_store_init(&router->kv, memory, options->max_kv_blocks,
+                      options->max_kv_sources);
+    lbr_kv_guesses_init(&router->guesses, memory, options->max_kv_blocks);
 }
 
 int lbroute_router_create(const lbroute_router_options *in,
@@ -178,6 +184,7 @@ int lbroute_router_create(const lbroute_router_options *in,
     }
     lbr_rng_init(&router->rng, options.seed);
     router->trial_seed = lbr_hash_pair(options.seed, 3);
+    router->kv_secret = lbr_hash_pair(options.seed, 4);
     set_keys(router, &options);
     set_tables(router, &options);
     if (options.header_prefix_len)
@@ -231,6 +238,8 @@ void lbroute_router_destroy(struct lbroute_router *router)
         return;
     lbr_stages_destroy(&router->stages);
     destroy_objects(router);
+    lbr_kv_guesses_destroy(&router->guesses);
+    lbr_kv_store_destroy(&router->kv);
     lbr_prices_destroy(&router->prices);
     lbr_scratches_destroy(&router->scratches);
     lbr_sessions_destroy(&router->sessions);

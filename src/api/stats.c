@@ -26,6 +26,10 @@ static void collect(const struct lbroute_router *router, lbroute_stats *stats)
     stats->memory_bytes = router->memory.held;
     stats->allocations = router->memory.allocations;
     stats->prices = router->prices.slab.live;
+    stats->kv_blocks = router->kv.index.resident;
+    stats->kv_contents = router->kv.index.nodes.count;
+    stats->kv_sources = router->kv.sources.live;
+    stats->kv_evicted = router->kv.index.evicted;
 }
 
 int lbroute_get_stats(lbroute_router *router, lbroute_stats *out)
@@ -109,6 +113,29 @@ static void collect_adapters(const struct lbr_target *target, uint64_t now,
                                         target->pool->params.lora_ttl);
 }
 
+static void collect_kv(const struct lbr_target *target, uint64_t now,
+                       lbroute_target_stats *stats)
+{
+    const struct lbr_link *sources = &target->kv.sources;
+    uint64_t heard_at = LBR_NEVER;
+    const struct lbr_link *link;
+
+    stats->kv_state =
+        lbr_kv_side_state(&target->kv, now, target->pool->params.precise.ttl);
+    stats->kv_age_ns = -1;
+    for (link = sources->next; link != sources; link = link->next) {
+        const struct lbr_kv_source *source =
+            LBR_OWNER(link, struct lbr_kv_source, siblings);
+
+        if (source->owner)
+            stats->kv_blocks += source->owner->resident;
+        if (heard_at == LBR_NEVER || source->heard_at > heard_at)
+            heard_at = source->heard_at;
+    }
+    if (heard_at != LBR_NEVER)
+        stats->kv_age_ns = lbr_time_signed(lbr_time_since(now, heard_at));
+}
+
 /* Works out what depends on time; a target without a group stands alone. */
 static void renew(struct lbr_target *target, uint64_t now)
 {
@@ -150,6 +177,7 @@ static void collect_target(const struct lbr_view *view,
     collect_gauges(target, view->at, stats);
     collect_cache(target, view->at, stats);
     collect_adapters(target, view->at, stats);
+    collect_kv(target, view->at, stats);
 }
 
 int lbroute_get_target_stats(lbroute_router *router, lbroute_target handle,

@@ -3,6 +3,24 @@
 
 #include "base/hash.h"
 
+uint64_t lbr_block_content(uint64_t hash, uint64_t extra_key)
+{
+    return extra_key ? lbr_hash_pair(hash, extra_key) : hash;
+}
+
+uint64_t lbr_block_fold(uint64_t extra_key, const void *id, size_t length)
+{
+    uint64_t folded = lbr_hash_pair(extra_key, lbr_hash_seeded(id, length, 3));
+
+    return folded ? folded : 1;
+}
+
+uint64_t lbr_block_root(uint64_t secret, const char *adapter, size_t length)
+{
+    return lbr_hash_pair(secret,
+                         length ? lbr_hash_seeded(adapter, length, 1) : 0);
+}
+
 void lbr_blocks_hash(const void *symbols, size_t block_bytes, size_t count,
                      uint64_t *hashes)
 {

@@ -12,6 +12,15 @@ struct lbr_block_sizes {
     uint32_t tokens; /* token ids */
 };
 
+/* Hash of what stands in a block that has an extra key (0: it has none). */
+uint64_t lbr_block_content(uint64_t hash, uint64_t extra_key);
+
+/* Folds an identifier into the extra key of a block, 0 to begin; never 0. */
+uint64_t lbr_block_fold(uint64_t extra_key, const void *id, size_t length);
+
+/* Key of the prompts that begin under a LoRA adapter (empty: none). */
+uint64_t lbr_block_root(uint64_t secret, const char *adapter, size_t length);
+
 /* Hashes the first |count| blocks of |block_bytes| each. */
 void lbr_blocks_hash(const void *symbols, size_t block_bytes, size_t count,
                      uint64_t *hashes);

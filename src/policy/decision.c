@@ -6,6 +6,7 @@
 #include "policy/cost.h"
 #include "policy/filter.h"
 #include "policy/latency.h"
+#include "policy/resident.h"
 
 #include <math.h>
 
@@ -81,6 +82,26 @@ static int64_t latency_of(double ns)
     return ns < 9e18 ? (int64_t)fmax(ns, 1) : INT64_MAX;
 }
 
+static void note_residence(const struct lbr_residence *residence,
+                           int64_t blocks[4])
+{
+    unsigned medium;
+
+    for (medium = 0; residence->known && medium < LBR_KV_MEDIA; medium++)
+        blocks[medium] = residence->found[medium];
+}
+
+/* A rule that looks at other memories of prompts tells of those. */
+static void note_prefix(const struct lbr_residence *residence,
+                        lbroute_decision *decision)
+{
+    if (!residence->known || decision->prefix_total >= 0)
+        return;
+    decision->prefix_matched = (int64_t)residence->found[0] +
+                               residence->found[1] + residence->found[2];
+    decision->prefix_total = residence->total;
+}
+
 void lbr_decision_accept(lbroute_decision *decision,
                          const struct lbr_pick *pick,
                          const struct lbr_choice *choice)
@@ -101,6 +122,11 @@ void lbr_decision_accept(lbroute_decision *decision,
     decision->prefix_total = choice->prefix_total;
     decision->target_name_len = (uint32_t)target->name.length;
     lbr_text_export(decision->target_name, target->name);
+    if (choice->looked) {
+        decision->kv_state = choice->residence.state;
+        note_residence(&choice->residence, decision->kv_blocks);
+        note_prefix(&choice->residence, decision);
+    }
     decision->expected_cost_pusd = lbr_cost_expected(pick, target);
     if (!lbr_latency_learns(pick))
         return;
@@ -131,6 +157,12 @@ void lbr_candidate_describe(lbroute_candidate *candidate,
     clear_resident(candidate->kv_blocks);
     candidate->kv_state = LBROUTE_KV_SOURCE_NONE;
     candidate->reserved0 = 0;
+    if (pick->look) {
+        struct lbr_residence residence = lbr_resident_of(pick, target);
+
+        candidate->kv_state = residence.state;
+        note_residence(&residence, candidate->kv_blocks);
+    }
     if (pick->group && pick->group == target->by_pool.group &&
         lbr_latency_learns(pick)) {
         uint32_t position = target->by_pool.position;

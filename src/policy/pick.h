@@ -4,6 +4,7 @@
 #ifndef LBR_POLICY_PICK_H
 #define LBR_POLICY_PICK_H
 
+#include "policy/chains.h"
 #include "state/router.h"
 
 #define LBR_TOKENS_UNKNOWN UINT64_MAX
@@ -37,6 +38,7 @@ struct lbr_ask {
     uint64_t prefix_root; /* what the prompt is compared under */
     uint64_t adapter;     /* digest of the adapter; 0: none */
     struct lbr_hashed hashed;
+    struct lbr_chains chains;
     struct lbr_run *run; /* of the pool's own stages, once begun */
     uint32_t rounds;     /* of them that came to nothing */
     int explains;        /* asked by lbroute_explain() */
@@ -143,6 +145,8 @@ struct lbr_pick {
     uint64_t lookup;        /* number of this pick's lookup, 0: none */
     uint64_t longest_match; /* tokens of it that decided, 0: it did not */
     double free_mean;       /* of the eligible members' caches, NaN: unknown */
+    uint64_t look;          /* number of this pick's look at what is resident
+                             * everywhere, 0: none */
     struct lbr_blend blend;
 };
 
@@ -151,6 +155,15 @@ struct lbr_rejection {
     uint32_t verdicts[LBROUTE_REASON_COUNT];
     int main_reason;           /* the verdict that most targets have */
     uint32_t in_flight, limit; /* sums over the full targets */
+};
+
+/* The leading blocks of a prompt that are resident at a target. */
+struct lbr_residence {
+    int state;                    /* LBROUTE_KV_SOURCE_ */
+    int known;                    /* the rest says something */
+    double worth;                 /* of the blocks, over all */
+    uint32_t found[LBR_KV_MEDIA]; /* by their fastest medium */
+    uint32_t total;               /* complete blocks of the prompt */
 };
 
 struct lbr_choice {
@@ -166,6 +179,8 @@ struct lbr_choice {
     double expected[LBR_LATENCY_KINDS]; /* ns; NaN: unknown */
     uint64_t tokens; /* uncached input, where latency is learned */
     int tokens_told; /* they are the request's own, not the pool's mean */
+    int looked;      /* the rule asked what is resident, … */
+    struct lbr_residence residence; /* … and this is at the target */
 };
 
 static inline struct lbr_target *lbr_pick_target(const struct lbr_pick *pick,

@@ -8,6 +8,7 @@
 
 #define MOST_EXCLUSIONS 1024
 #define MOST_LOOKUPS 65536
+#define MOST_ITEMS 65536
 #define BYTES_PER_TOKEN 4
 #define TOKENS_PER_BLOCK 16
 /* Longer prompts are compared by their head: more than any target remembers. */
@@ -28,6 +29,25 @@ void lbroute_request_init(lbroute_request *request, size_t size)
     lbr_abi_init(request, size, &defaults, sizeof defaults);
 }
 
+/* Items in order, each of which is called something and takes some room. */
+static int check_items(const lbroute_request *request)
+{
+    uint64_t begin = 0;
+    size_t i;
+
+    for (i = 0; i < request->mm_item_count; i++) {
+        const lbroute_mm_item *item = &request->mm_items[i];
+
+        if (!item->id)
+            return LBROUTE_ERR_INVALID;
+        if (!item->id_len || !item->count || item->begin < begin ||
+            item->count > UINT64_MAX - item->begin)
+            return LBROUTE_ERR_RANGE;
+        begin = item->begin;
+    }
+    return LBROUTE_OK;
+}
+
 static int check(const lbroute_request *request)
 {
     if (lbr_text_broken(request->model, request->model_len) ||
@@ -42,7 +62,8 @@ static int check(const lbroute_request *request)
         lbr_text_broken(request->salt, request->salt_len) ||
         lbr_text_broken(request->exclude, request->exclude_len) ||
         lbr_text_broken(request->lookup_targets, request->lookup_len) ||
-        lbr_text_broken(request->lookup_tokens, request->lookup_len))
+        lbr_text_broken(request->lookup_tokens, request->lookup_len) ||
+        lbr_text_broken(request->mm_items, request->mm_item_count))
         return LBROUTE_ERR_INVALID;
     if (!request->pool && !request->model_len)
         return LBROUTE_ERR_INVALID;
@@ -51,9 +72,10 @@ static int check(const lbroute_request *request)
         return LBROUTE_ERR_RANGE;
     if (request->input_tokens < -1 || request->output_tokens < -1 ||
         request->cached_tokens < -1 || request->exclude_len > MOST_EXCLUSIONS ||
-        request->lookup_len > MOST_LOOKUPS)
+        request->lookup_len > MOST_LOOKUPS ||
+        request->mm_item_count > MOST_ITEMS)
         return LBROUTE_ERR_RANGE;
-    return LBROUTE_OK;
+    return check_items(request);
 }
 
 /* 0 is kept for "not given". */
@@ -186,6 +208,10 @@ int lbr_request_read(const struct lbroute_router *router,
     ask->hashed.block_bytes = 0;
     ask->hashed.near = space->blocks;
     ask->hashed.scratch = NULL;
+    ask->chains.sizes = 0;
+    ask->chains.count = 0;
+    ask->chains.near = space->keys;
+    ask->chains.scratch = NULL;
     ask->run = NULL;
     ask->rounds = 0;
     ask->explains = 0;
@@ -266,6 +292,7 @@ void lbr_request_publish(struct lbroute_router *router,
     if (pool->uses & LBR_USES_TRIE && pool->trie_kind != LBR_TRIE_BYTES)
         value = (uint64_t)sizes->tokens << 32 | sizes->bytes;
     lbr_publish(lbr_router_block_sizes(router, pool->slot.handle), value);
+    lbr_chains_publish(router, pool);
 }
 
 void lbr_request_foresee(struct lbroute_router *router, struct lbr_ask *ask)
@@ -276,6 +303,7 @@ void lbr_request_foresee(struct lbroute_router *router, struct lbr_ask *ask)
 
     if (!ask->prompt.length || !ask->request->pool)
         return;
+    lbr_chains_foresee(router, ask);
     value =
         lbr_published_value(lbr_router_block_sizes(router, ask->request->pool));
     if (!value)

@@ -12,6 +12,7 @@
 struct lbr_request_space {
     lbroute_request copy;             /* of a struct of another size */
     uint64_t blocks[LBR_NEAR_BLOCKS]; /* hashes */
+    uint64_t keys[LBR_NEAR_KEYS];
 };
 
 /* Checks |request| and digests its keys. Returns 0 or an error code; after 0

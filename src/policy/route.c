@@ -67,6 +67,15 @@ static size_t wanted_blocks(const struct lbr_pick *pick)
     return lbr_request_block_bytes(pick->ask, pool->params.blocks);
 }
 
+/* Whether the pool asks what is resident, of a prompt cut in another way. */
+static int lacks_chains(const struct lbr_pick *pick, struct lbr_ask *ask)
+{
+    if (!pick->scope.pool)
+        return 0;
+    ask->chains.wanted = lbr_chains_wanted(pick->scope.pool);
+    return ask->chains.wanted && ask->chains.wanted != ask->chains.sizes;
+}
+
 static int find_eligible(struct lbr_pick *pick)
 {
     pick->group = pick->scope.group;
@@ -104,6 +113,7 @@ static void start(struct lbr_pick *pick, struct lbroute_router *router,
     pick->scale.known = 0;
     pick->lookup = pick->longest_match = 0;
     pick->free_mean = (double)NAN;
+    pick->look = 0;
     pick->blend.known = 0;
 }
 
@@ -137,11 +147,14 @@ int lbr_route(struct lbroute_router *router, struct lbr_ask *ask, uint64_t now,
     pick->block_bytes = wanted_blocks(pick);
     if (pick->block_bytes != ask->hashed.block_bytes && pick->block_bytes)
         return LBR_ROUTE_NEEDS_BLOCKS;
+    if (lacks_chains(pick, ask))
+        return LBR_ROUTE_NEEDS_CHAINS;
     result = find_candidates(pick, ask);
     if (result)
         return result;
     find_pin(pick);
     choice->prefix_matched = choice->prefix_total = -1;
+    choice->looked = 0;
     pick->scope.strategy->choose(pick, choice);
     if (!pick->group->by_pool)
         renew_for_report(pick, choice);
@@ -160,6 +173,9 @@ int lbr_route_act(struct lbroute_router *router, struct lbr_ask *ask,
     case LBR_ROUTE_NEEDS_BLOCKS:
         lbr_request_hash_blocks(router, ask, block_bytes);
         return 1;
+    case LBR_ROUTE_NEEDS_CHAINS:
+        lbr_chains_make(router, ask);
+        return 1;
     case LBR_ROUTE_NEEDS_STAGES:
         lbr_judge_call(ask);
         return 1;
@@ -171,6 +187,7 @@ int lbr_route_act(struct lbroute_router *router, struct lbr_ask *ask,
         if (ask->run)
             lbr_judge_finish(router, ask);
         lbr_request_release(router, ask);
+        lbr_chains_release(router, ask);
         return 0;
     }
 }
@@ -203,6 +220,8 @@ void lbr_route_commit(struct lbr_pick *pick, const struct lbr_choice *choice,
         lbr_latency_send(pick, choice, &ticket->task);
     ticket->slot.spare = lbr_health_sent(&target->health, pick->now);
     target->in_flight++;
+    if (target->kv.asked_since == LBR_NEVER)
+        target->kv.asked_since = pick->now;
     if (pick->scope.strategy->learns_adapters && pick->ask->adapter &&
         lbr_adapters_sent(&target->adapters, &pick->router->memory,
                           pick->ask->adapter))

@@ -11,6 +11,7 @@
 #define LBR_ROUTE_NEEDS_STAGES 2 /* the pool's own stages must be called */
 #define LBR_ROUTE_AGAIN 3 /* their results are about others: call again */
 #define LBR_ROUTE_NEEDS_BLOCKS 4 /* the prompt's blocks must be hashed */
+#define LBR_ROUTE_NEEDS_CHAINS 5 /* and their rows of keys made */
 
 /* Chooses at |now|; moves nothing. Returns 0 with a choice;
  * LBROUTE_ERR_NO_TARGET when nobody is eligible (lbr_filter_explain() tells
@@ -40,7 +41,8 @@ static inline int lbr_route_supply(struct lbroute_router *router,
                                    struct lbr_ask *ask, int result,
                                    size_t block_bytes)
 {
-    if (result <= 0 && !ask->run && !ask->hashed.scratch)
+    if (result <= 0 && !ask->run && !ask->hashed.scratch &&
+        !ask->chains.scratch)
         return 0;
     return lbr_route_act(router, ask, result, block_bytes);
 }

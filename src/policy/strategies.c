@@ -16,6 +16,7 @@ static const struct lbr_strategy *const strategies[] = {
     &lbr_strategy_sticky_session,
     &lbr_strategy_cache_aware,
     &lbr_strategy_kv_aware,
+    &lbr_strategy_precise_cache_aware,
     &lbr_strategy_lmcache_aware,
     &lbr_strategy_lora_aware,
     &lbr_strategy_cheapest,
@@ -52,6 +53,13 @@ enum lbr_trie_kind lbr_strategy_trie_kind(const struct lbr_strategy *strategy,
     if (strategy->shares_memory)
         return LBR_TRIE_SHARED;
     return params->cache_blocks ? LBR_TRIE_BLOCKS : LBR_TRIE_BYTES;
+}
+
+int lbr_strategy_asks_resident(const struct lbr_strategy *strategy,
+                               const struct lbr_params *params)
+{
+    return strategy->asks_resident ||
+           (strategy->calls_stages && params->pipeline.resident > 0);
 }
 
 double lbr_score_load(const struct lbr_pick *pick, uint32_t position)

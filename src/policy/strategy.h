@@ -25,6 +25,7 @@ struct lbr_strategy {
     int shares_memory;   /* its trie is shared among clients */
     int calls_stages;    /* the pool's own filters and scorers take part */
     int learns_adapters; /* counts and learns which adapters targets serve */
+    int asks_resident;   /* asks what is resident by KV events */
 
     /* Chooses among at least one eligible member. */
     void (*choose)(struct lbr_pick *pick, struct lbr_choice *choice);
@@ -42,6 +43,7 @@ extern const struct lbr_strategy lbr_strategy_consistent_hash;
 extern const struct lbr_strategy lbr_strategy_sticky_session;
 extern const struct lbr_strategy lbr_strategy_cache_aware;
 extern const struct lbr_strategy lbr_strategy_kv_aware;
+extern const struct lbr_strategy lbr_strategy_precise_cache_aware;
 extern const struct lbr_strategy lbr_strategy_lmcache_aware;
 extern const struct lbr_strategy lbr_strategy_lora_aware;
 extern const struct lbr_strategy lbr_strategy_pipeline;
@@ -56,6 +58,10 @@ const struct lbr_strategy *lbr_strategy_find(struct lbr_text name);
 /* The kind of trie that a strategy keeps with these parameters. */
 enum lbr_trie_kind lbr_strategy_trie_kind(const struct lbr_strategy *strategy,
                                           const struct lbr_params *params);
+
+/* Whether a strategy with these parameters asks what is resident. */
+int lbr_strategy_asks_resident(const struct lbr_strategy *strategy,
+                               const struct lbr_params *params);
 
 /* A commit that redraws the chosen member's rank among equally busy ones. */
 void lbr_commit_rank(struct lbr_pick *pick, const struct lbr_choice *choice);

@@ -26,7 +26,8 @@ struct lbr_pool {
     uint64_t picks; /* of its targets */
     struct lbr_params params;
     struct lbr_link stages; /* of the host's own */
-    struct lbr_text name;   /* own allocation */
+    uint64_t kv_sizes; /* of blocks, as KV events say; see state/kv_sizes.h */
+    struct lbr_text name; /* own allocation */
 };
 
 struct lbr_model {

@@ -123,6 +123,7 @@ int lbr_target_create(struct lbroute_router *router, struct lbr_text name,
     lbr_signals_init(&(*target)->signals);
     lbr_adapters_init(&(*target)->adapters);
     lbr_list_init(&(*target)->sessions);
+    lbr_kv_side_init(&(*target)->kv);
     lbr_latency_init(&(*target)->latency);
     lbr_shared_owner_init(&(*target)->prefixes,
                           lbr_slab_index((*target)->slot.handle));
@@ -133,6 +134,7 @@ void lbr_target_destroy(struct lbroute_router *router,
                         struct lbr_target *target)
 {
     lbr_sessions_purge(&router->sessions, &target->sessions);
+    lbr_kv_side_purge(&router->kv, &target->kv);
     router->orphans += target->in_flight;
     lbr_adapters_destroy(&target->adapters, &router->memory);
     lbr_text_free(&router->memory, target->tier);
@@ -306,14 +308,20 @@ static void move_to_pool(struct lbroute_router *router,
                          struct lbr_target *target, struct lbr_pool *pool,
                          struct lbr_group *group)
 {
+    struct lbr_pool *before = target->pool;
+
     if (group == target->by_pool.group)
         return;
-    leave_pool(router, target->pool, target);
+    leave_pool(router, before, target);
     if (group) {
         lbr_group_join(group, &router->rng, target);
         pool->targets++;
     }
     target->pool = pool;
+    if (lbr_list_empty(&target->kv.sources))
+        return;
+    lbr_kv_sizes_renew(before);
+    lbr_kv_sizes_renew(pool);
 }
 
 static void move_to_model(struct lbroute_router *router,

@@ -8,6 +8,9 @@
 #include "base/published.h"
 #include "base/rng.h"
 #include "containers/map.h"
+#include "state/kv_guess.h"
+#include "state/kv_sizes.h"
+#include "state/kv_source.h"
 #include "state/pool.h"
 #include "state/scratch.h"
 #include "state/session.h"
@@ -31,6 +34,8 @@ struct lbroute_router {
     struct lbr_scratches scratches;
     struct lbr_stages stages;
     struct lbr_price_catalog prices;
+    struct lbr_kv_store kv;
+    struct lbr_kv_guesses guesses;
     int adaptive_off;
 
     uint64_t arrivals; /* targets ever added */
@@ -44,10 +49,13 @@ struct lbroute_router {
     /* Block sizes of pools that compare hashes of blocks, so that picks can
      * make these before they take the lock. */
     struct lbr_published block_sizes[LBR_PUBLISHED_POOLS];
+    /* The same of pools that ask what is resident. */
+    struct lbr_published kv_sizes[LBR_PUBLISHED_POOLS];
 
     /* Never change after creation: read without the lock. */
     struct lbr_digest_key session_key, client_key;
     uint64_t trial_seed; /* of the trials of adaptive pools */
+    uint64_t kv_secret;  /* keys of blocks begin with it */
     char header_prefix[LBROUTE_NAME_MAX + 1];
 };
 
@@ -74,6 +82,7 @@ static inline void lbr_router_advance(struct lbroute_router *router,
         router->clock = now;
     if (router->clock >= lbr_tickets_deadline(&router->tickets))
         lbr_router_expire(router);
+    lbr_kv_guesses_expire(&router->guesses, &router->kv, router->clock);
 }
 
 /* Ends an open ticket: releases its slot and the ticket. Returns its target,
@@ -111,6 +120,12 @@ static inline struct lbr_published *lbr_router_block_sizes(
     struct lbroute_router *router, lbroute_pool pool)
 {
     return &router->block_sizes[pool % LBR_PUBLISHED_POOLS];
+}
+
+static inline struct lbr_published *lbr_router_kv_sizes(
+    struct lbroute_router *router, lbroute_pool pool)
+{
+    return &router->kv_sizes[pool % LBR_PUBLISHED_POOLS];
 }
 
 /* Live objects of handles, or NULL. */

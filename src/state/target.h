@@ -15,6 +15,7 @@
 #include "models/schedule.h"
 #include "state/account.h"
 #include "state/cache_report.h"
+#include "state/kv_source.h"
 #include "state/share.h"
 #include "state/signal.h"
 
@@ -68,6 +69,7 @@ struct lbr_target {
     struct lbr_signals signals;
     struct lbr_adapters adapters;
     struct lbr_cache_report cache;
+    struct lbr_kv_side kv;
     uint64_t looked_up_by;  /* scratch: number of the pick that looked up … */
     uint64_t lookup_tokens; /* … so many tokens */
     struct lbr_link sessions; /* pins to this target */

@@ -365,8 +365,8 @@ PIN(lbroute_kv_batch, seq, 8);
 PIN(lbroute_kv_batch, timestamp, 16);
 PIN(lbroute_kv_batch, events, 24);
 PIN(lbroute_kv_batch, event_count, 32);
-PIN(lbroute_kv_batch, continued, 40);
-PIN(lbroute_kv_batch, reserved0, 44);
+PIN(lbroute_kv_batch, more, 40);
+PIN(lbroute_kv_batch, continued, 44);
 
 SIZE(lbroute_kv_result, 184);
 PIN(lbroute_kv_result, size, 0);

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/resident.h"
+
+#include "containers/bits.h"
+#include "policy/affinity.h"
+
+#include <math.h>
+
+static const struct lbr_params *params_of(const struct lbr_pick *pick)
+{
+    return &pick->scope.pool->params;
+}
+
+static int has_source(const struct lbr_pick *pick)
+{
+    return pick->router->kv.sources.live || pick->router->guesses.slab.live;
+}
+
+/* The side that an owner belongs to; of a source only if it is fresh. */
+static struct lbr_kv_side *side_of(const struct lbr_pick *pick,
+                                   const struct lbr_kv_owner *owner)
+{
+    struct lbr_kv_source *source = owner->context;
+
+    if (owner->guessing)
+        return owner->context;
+    if (lbr_kv_source_state(source, &source->target->kv, pick->now,
+                            params_of(pick)->precise.ttl) !=
+        LBROUTE_KV_SOURCE_FRESH)
+        return NULL;
+    return &source->target->kv;
+}
+
+static double worth_of(const struct lbr_pick *pick,
+                       const struct lbr_kv_owner *owner,
+                       const struct lbr_chain *row)
+{
+    const double *worth = params_of(pick)->precise.worth;
+    double sum = 0;
+    unsigned medium;
+
+    for (medium = 0; medium < LBR_KV_MEDIA; medium++)
+        sum += owner->found[medium] * worth[medium];
+    return sum / row->total;
+}
+
+static struct lbr_kv_owner *met(const struct lbr_pick *pick, uint32_t which)
+{
+    const struct lbr_kv_index *index = &pick->router->kv.index;
+
+    return lbr_slab_at(&index->owners, index->met[which]);
+}
+
+static void match(const struct lbr_pick *pick, const struct lbr_chain *row)
+{
+    lbr_kv_index_match(&pick->router->kv.index, row->keys, row->count);
+}
+
+/* ---- the best ---- */
+
+struct contest {
+    double lowest; /* load */
+    double worth;  /* of the best */
+    uint32_t best;
+    const struct lbr_kv_owner *owner; /* that speaks for it */
+};
+
+/* The member that an owner speaks for, if it may be chosen. */
+static uint32_t contender(const struct lbr_pick *pick,
+                          const struct contest *contest,
+                          const struct lbr_kv_owner *owner)
+{
+    const struct lbr_kv_side *side = side_of(pick, owner);
+    const struct lbr_target *target;
+
+    if (!side)
+        return LBR_BITS_NONE;
+    target = LBR_OWNER(side, struct lbr_target, kv);
+    if (target->by_pool.group != pick->group ||
+        !lbr_bits_has(pick->mask, target->by_pool.position) ||
+        !lbr_load_in_window(lbr_affinity_load(pick, target->by_pool.position),
+                            contest->lowest))
+        return LBR_BITS_NONE;
+    return target->by_pool.position;
+}
+
+static void enter(const struct lbr_pick *pick, struct contest *contest,
+                  const struct lbr_kv_owner *owner, double worth)
+{
+    uint32_t position = contender(pick, contest, owner);
+
+    if (position == LBR_BITS_NONE ||
+        (worth == contest->worth && contest->best != LBR_BITS_NONE &&
+         !lbr_affinity_less_busy(pick, position, contest->best)))
+        return;
+    contest->best = position;
+    contest->worth = worth;
+    contest->owner = owner;
+}
+
+static void hold(const struct contest *contest, uint32_t total,
+                 struct lbr_residence *residence)
+{
+    residence->state = LBROUTE_KV_SOURCE_FRESH;
+    residence->known = 1;
+    residence->worth = contest->worth;
+    memcpy(residence->found, contest->owner->found, sizeof residence->found);
+    residence->total = total;
+}
+
+uint32_t lbr_resident_best(const struct lbr_pick *pick, double lowest,
+                           double least, struct lbr_residence *residence)
+{
+    const struct lbr_chains *chains = &pick->ask->chains;
+    struct contest contest = {lowest, least, LBR_BITS_NONE, NULL};
+    unsigned row;
+    uint32_t i;
+
+    for (row = 0; row < chains->count && has_source(pick); row++) {
+        match(pick, &chains->rows[row]);
+        for (i = 0; i < pick->router->kv.index.met_count; i++) {
+            const struct lbr_kv_owner *owner = met(pick, i);
+            double worth = worth_of(pick, owner, &chains->rows[row]);
+
+            if (worth > 0 && worth >= contest.worth)
+                enter(pick, &contest, owner, worth);
+        }
+        if (contest.owner &&
+            contest.owner->met_by == pick->router->kv.index.matches)
+            hold(&contest, chains->rows[row].total, residence);
+    }
+    return contest.best;
+}
+
+/* ---- all ---- */
+
+static void note(const struct lbr_pick *pick, const struct lbr_kv_owner *owner,
+                 const struct lbr_chain *row)
+{
+    struct lbr_kv_side *side = side_of(pick, owner);
+    double worth = worth_of(pick, owner, row);
+
+    if (!side || (side->looked_by == pick->look && side->worth >= worth))
+        return;
+    side->looked_by = pick->look;
+    side->worth = worth;
+    memcpy(side->found, owner->found, sizeof side->found);
+    side->total = row->total;
+}
+
+void lbr_resident_spread(struct lbr_pick *pick)
+{
+    const struct lbr_chains *chains = &pick->ask->chains;
+    unsigned row;
+    uint32_t i;
+
+    pick->look = ++pick->router->kv.looks;
+    for (row = 0; row < chains->count && has_source(pick); row++) {
+        match(pick, &chains->rows[row]);
+        for (i = 0; i < pick->router->kv.index.met_count; i++)
+            note(pick, met(pick, i), &chains->rows[row]);
+    }
+}
+
+/* Complete blocks of the prompt as a target's engine cuts it. */
+static uint32_t total_for(const struct lbr_pick *pick,
+                          const struct lbr_kv_side *side)
+{
+    const struct lbr_chains *chains = &pick->ask->chains;
+    uint32_t size = 0;
+    unsigned row = 0;
+
+    if (!lbr_list_empty(&side->sources))
+        size = LBR_OWNER(side->sources.next, struct lbr_kv_source, siblings)
+                   ->block_size;
+    while (row + 1 < chains->count && chains->rows[row].block_size != size)
+        row++;
+    return chains->count ? chains->rows[row].total : 0;
+}
+
+struct lbr_residence lbr_resident_of(const struct lbr_pick *pick,
+                                     const struct lbr_target *target)
+{
+    const struct lbr_kv_side *side = &target->kv;
+    struct lbr_residence residence = {0, 0, 0, {0}, 0};
+
+    residence.state =
+        lbr_kv_side_state(side, pick->now, params_of(pick)->precise.ttl);
+    if (pick->look && side->looked_by == pick->look) {
+        residence.known = 1;
+        residence.worth = side->worth;
+        memcpy(residence.found, side->found, sizeof side->found);
+        residence.total = side->total;
+    } else if (residence.state == LBROUTE_KV_SOURCE_FRESH) {
+        residence.total = total_for(pick, side);
+        residence.known = pick->ask->chains.count > 0;
+    }
+    return residence;
+}
+
+void lbr_resident_guess(struct lbr_pick *pick, const struct lbr_choice *choice)
+{
+    uint64_t life = params_of(pick)->precise.speculation;
+    struct lbr_kv_side *side = &lbr_pick_target(pick, choice->position)->kv;
+    const struct lbr_chains *chains = &pick->ask->chains;
+    unsigned row;
+
+    for (row = 0; life && row < chains->count; row++)
+        lbr_kv_guess(&pick->router->guesses, &pick->router->kv, side,
+                     chains->rows[row].keys, chains->rows[row].count,
+                     lbr_time_add(pick->now, life));
+}
