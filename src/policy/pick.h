@@ -105,7 +105,8 @@ struct lbr_scale {
     double cost_mean; /* score of those with a cost */
     struct lbr_latency_scale latency[LBR_LATENCY_SCORERS];
     enum lbr_latency_kind latency_kind; /* that predictions are about */
-    double cache_mean; /* of those whose offloaded cache is known, or NaN */
+    double cache_mean;    /* of those whose offloaded cache is known, or NaN */
+    double resident_mean; /* of those whose events can be believed, or NaN */
 };
 
 /* The signals that adaptive blends, over the members in the window. */

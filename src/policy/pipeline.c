@@ -14,7 +14,8 @@
  *               lora_aware; without an adapter nothing
  *     occupancy what the request's lookup found of the prompt, or else the free
  *               part of the offloaded cache; where unknown their mean
- *     stages    the pool's own scorers, where unknown their mean */
+ *     resident  what of the prompt is resident by KV events; where unknown
+ * their mean stages    the pool's own scorers, where unknown their mean */
 #include "policy/affinity.h"
 #include "policy/cost.h"
 #include "policy/judge.h"
@@ -22,6 +23,7 @@
 #include "policy/lookup.h"
 #include "policy/offload.h"
 #include "policy/residency.h"
+#include "policy/resident.h"
 
 #include "containers/bits.h"
 
@@ -100,7 +102,7 @@ static double weights(const struct lbr_pick *pick)
            params->pipeline.prefix + params->pipeline.cost +
            params->pipeline.latency + params->pipeline.predicted +
            params->pipeline.adapter + params->pipeline.occupancy +
-           (pick->run ? pick->run->weights : 0);
+           params->pipeline.resident + (pick->run ? pick->run->weights : 0);
 }
 
 /* What the scores that may be unknown are relative to. */
@@ -119,6 +121,11 @@ static void set_means(struct lbr_pick *pick)
         lbr_lookup_spread(pick);
         pick->longest_match = longest_match(pick);
         scale->cache_mean = lbr_pick_mean(pick, offloaded);
+    }
+    scale->resident_mean = (double)NAN;
+    if (params->pipeline.resident > 0) {
+        lbr_resident_spread(pick);
+        scale->resident_mean = lbr_pick_mean(pick, lbr_resident_worth);
     }
     scale->stage_mean = (double)NAN;
     if (pick->run)
@@ -170,6 +177,10 @@ static double score_without_pin(const struct lbr_pick *pick, uint32_t position)
     if (!isnan(scale->cache_mean))
         score += params->pipeline.occupancy *
                  known_or(offloaded(pick, position), scale->cache_mean);
+    if (!isnan(scale->resident_mean))
+        score +=
+            params->pipeline.resident *
+            known_or(lbr_resident_worth(pick, position), scale->resident_mean);
     if (!isnan(scale->stage_mean))
         score += known_or(judged(pick, position), scale->stage_mean);
     return score;
@@ -240,6 +251,7 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
     choice->position = best;
     choice->commit = lbr_affinity_commit;
     lbr_affinity_note(pick, &pick->scale.affinity, choice);
+    lbr_resident_note(pick, choice);
     choice->score = highest;
 }
 

@@ -20,21 +20,12 @@ static void commit(struct lbr_pick *pick, const struct lbr_choice *choice)
     lbr_resident_guess(pick, choice);
 }
 
-static double score(const struct lbr_pick *pick, uint32_t position)
-{
-    struct lbr_residence residence =
-        lbr_resident_of(pick, lbr_pick_target(pick, position));
-
-    return residence.known && residence.total ? residence.worth : (double)NAN;
-}
-
 /* What the chosen member holds, which is not the one that holds most. */
 static void note_fallback(struct lbr_pick *pick, struct lbr_choice *choice)
 {
     lbr_least_connections_choose(pick, choice);
     lbr_resident_spread(pick);
-    choice->residence =
-        lbr_resident_of(pick, lbr_pick_target(pick, choice->position));
+    lbr_resident_note(pick, choice);
 }
 
 static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
@@ -61,5 +52,5 @@ const struct lbr_strategy lbr_strategy_precise_cache_aware = {
     .promise = LBR_PROMISE_NONE,
     .asks_resident = 1,
     .choose = choose,
-    .score = score,
+    .score = lbr_resident_worth,
 };

@@ -198,6 +198,23 @@ struct lbr_residence lbr_resident_of(const struct lbr_pick *pick,
     return residence;
 }
 
+double lbr_resident_worth(const struct lbr_pick *pick, uint32_t position)
+{
+    struct lbr_residence residence =
+        lbr_resident_of(pick, lbr_pick_target(pick, position));
+
+    return residence.known && residence.total ? residence.worth : (double)NAN;
+}
+
+void lbr_resident_note(const struct lbr_pick *pick, struct lbr_choice *choice)
+{
+    if (!pick->look)
+        return;
+    choice->looked = 1;
+    choice->residence =
+        lbr_resident_of(pick, lbr_pick_target(pick, choice->position));
+}
+
 void lbr_resident_guess(struct lbr_pick *pick, const struct lbr_choice *choice)
 {
     uint64_t life = params_of(pick)->precise.speculation;

@@ -18,6 +18,12 @@ void lbr_resident_spread(struct lbr_pick *pick);
 struct lbr_residence lbr_resident_of(const struct lbr_pick *pick,
                                      const struct lbr_target *target);
 
+/* The worth of what a member holds; NaN: unknown, or no complete block. */
+double lbr_resident_worth(const struct lbr_pick *pick, uint32_t position);
+
+/* Notes what the chosen member holds, if anybody asked. */
+void lbr_resident_note(const struct lbr_pick *pick, struct lbr_choice *choice);
+
 /* Takes the chosen member to hold the prompt for a while, if the pool wants
  * that; part of a commit. */
 void lbr_resident_guess(struct lbr_pick *pick, const struct lbr_choice *choice);

@@ -126,7 +126,7 @@ static void end(struct lbr_kv_guesses *guesses, struct lbr_kv_store *store,
 void lbr_kv_guesses_end(struct lbr_kv_guesses *guesses,
                         struct lbr_kv_store *store, uint64_t now)
 {
-    while (now >= guesses->until) {
+    while (guesses->soonest && now >= guesses->until) {
         end(guesses, store,
             LBR_OWNER(guesses->soonest, struct lbr_kv_guess, node));
         note_soonest(guesses);

@@ -44,7 +44,7 @@ static inline void lbr_kv_guesses_expire(struct lbr_kv_guesses *guesses,
                                          struct lbr_kv_store *store,
                                          uint64_t now)
 {
-    if (now >= guesses->until)
+    if (guesses->soonest && now >= guesses->until)
         lbr_kv_guesses_end(guesses, store, now);
 }
 

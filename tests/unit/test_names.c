@@ -35,9 +35,9 @@ static void check_unknown(name_of *name, int first, int last,
 static void results(void **state)
 {
     (void)state;
-    check_names(lbroute_strerror, LBROUTE_ERR_NO_NEWS, LBROUTE_OK,
+    check_names(lbroute_strerror, LBROUTE_ERR_FORMAT, LBROUTE_OK,
                 "unknown code");
-    check_unknown(lbroute_strerror, LBROUTE_ERR_NO_NEWS, LBROUTE_OK,
+    check_unknown(lbroute_strerror, LBROUTE_ERR_FORMAT, LBROUTE_OK,
                   "unknown code");
 }
 
@@ -74,13 +74,23 @@ static void reasons_and_rules_are_words(void **state)
 
 static void strategies(void **state)
 {
-    static const char *const names[] = {
-        "weighted",       "round_robin",       "random",
-        "power_of_two",   "least_connections", "consistent_hash",
-        "sticky_session", "cache_aware",       "kv_aware",
-        "lmcache_aware",  "lora_aware",        "cheapest",
-        "fastest",        "predicted_latency", "adaptive",
-        "pipeline"};
+    static const char *const names[] = {"weighted",
+                                        "round_robin",
+                                        "random",
+                                        "power_of_two",
+                                        "least_connections",
+                                        "consistent_hash",
+                                        "sticky_session",
+                                        "cache_aware",
+                                        "kv_aware",
+                                        "precise_cache_aware",
+                                        "lmcache_aware",
+                                        "lora_aware",
+                                        "cheapest",
+                                        "fastest",
+                                        "predicted_latency",
+                                        "adaptive",
+                                        "pipeline"};
     size_t count = sizeof names / sizeof names[0];
     (void)state;
 

@@ -65,6 +65,15 @@ static const struct {
     {"pipeline.predicted_latency", 0},
     {"pipeline.adapter", 0},
     {"pipeline.occupancy", 0},
+    {"precise_cache_aware.gpu", 1},
+    {"precise_cache_aware.host", 0.8},
+    {"precise_cache_aware.disk", 0.5},
+    {"precise_cache_aware.threshold", 0.05},
+    {"precise_cache_aware.ttl", 60},
+    {"precise_cache_aware.count_copies", 0},
+    {"precise_cache_aware.speculate", 0},
+    {"precise_cache_aware.speculation_ttl", 2},
+    {"pipeline.resident", 0},
 };
 
 #define DOCUMENTED (sizeof documented / sizeof documented[0])
