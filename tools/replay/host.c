@@ -82,6 +82,8 @@ static void create_pool(struct host *host, const struct host_options *options,
     require(lbroute_pool_add(host->router, &pool, &host->pool), "pool");
     set_parameter(host, "kv_aware.capacity",
                   smallest_cache(options->fleet, workload));
+    if (options->tokens)
+        set_parameter(host, "prefix.block_tokens", workload->block_tokens);
     for (size_t i = 0; i < options->parameter_count; i++)
         set_parameter(host, options->parameters[i].name,
                       options->parameters[i].value);

@@ -35,7 +35,8 @@ struct host;
 
 /** Creates the router and its targets for the requests of a workload. What
  * `kv_aware` remembers of a target is, unless a parameter says otherwise, what
- * the smallest cache of the fleet has room for. Exits with a message if the
+ * the smallest cache of the fleet has room for; token ids are cut into blocks
+ * as the engines cut them. Exits with a message if the
  * library refuses: the caller has checked names and ranges. */
 struct host *host_create(const struct host_options *options,
                          const struct workload *workload);
