@@ -177,8 +177,6 @@ static int open_map(struct reader *reader, size_t count)
     while (count--)
         if (!take_entry(reader, &events))
             return 0;
-    if (reader->in.at != reader->in.end)
-        return 0;
     reader->in = events;
     reader->behind = 0;
     reader->checked = 1;
@@ -196,7 +194,8 @@ static int open_batch(struct reader *reader)
     return lbr_msgpack_map(&reader->in, &count) && open_map(reader, count);
 }
 
-/* Whether all that is to come is well-formed, and nothing comes behind it. */
+/* Whether all that is to come is well-formed. What stands behind a whole batch
+ * is not of it, as a field that the head does not count. */
 static int check_rest(const struct reader *reader)
 {
     struct lbr_msgpack in = reader->in;
@@ -208,7 +207,7 @@ static int check_rest(const struct reader *reader)
     for (i = 0; i < reader->behind; i++)
         if (!lbr_msgpack_skip(&in, 1))
             return 0;
-    return in.at == in.end;
+    return 1;
 }
 
 /* Hands a part over, the first one after a look at the rest. */

@@ -83,15 +83,14 @@ static int note(struct lbr_event_fields *fields,
                 struct lbr_msgpack *in)
 {
     fields->named |= UINT32_C(1) << field;
-    if (lbr_msgpack_peek(in) != LBR_MSGPACK_NIL) {
-        fields->given |= UINT32_C(1) << field;
-        fields->at[field] = *in;
-    }
     if (field == LBR_EVENT_TOKEN_IDS) {
         fields->tokens_fit = lbr_event_tokens_take(tokens, in);
-        if (fields->tokens_fit)
-            return 1;
+        return fields->tokens_fit || lbr_msgpack_skip(in, LBR_EVENT_DEPTH);
     }
+    if (lbr_msgpack_nil(in))
+        return 1;
+    fields->given |= UINT32_C(1) << field;
+    fields->at[field] = *in;
     return lbr_msgpack_skip(in, LBR_EVENT_DEPTH);
 }
 
@@ -114,7 +113,7 @@ static int find_place(int kind, size_t place, const struct lbr_msgpack *in)
 {
     static const int removed[] = {LBR_EVENT_HASHES, LBR_EVENT_MEDIUM,
                                   LBR_EVENT_GROUP};
-    enum lbr_msgpack_kind type = lbr_msgpack_peek(in);
+    enum lbr_msgpack_kind type;
 
     if (kind == LBROUTE_KV_REMOVED)
         return place <= 3 ? removed[place - 1] : -1;
@@ -122,6 +121,7 @@ static int find_place(int kind, size_t place, const struct lbr_msgpack *in)
         return -1;
     if (place != LBR_EVENT_LORA_NAME && place != LBR_EVENT_EXTRA_KEYS)
         return (int)place;
+    type = lbr_msgpack_peek(in);
     if (type == LBR_MSGPACK_MAP)
         return LBR_EVENT_METADATA;
     return type == LBR_MSGPACK_ARRAY ? LBR_EVENT_EXTRA_KEYS : (int)place;

@@ -52,13 +52,13 @@ static void keep_adapter(struct lbr_event_parts *parts, lbroute_kv_event *event)
     event->adapter = kept;
 }
 
-/* Begins a copy of |event| with room for at least two blocks. */
+/* Begins a copy of |event| with room for at least one block. */
 static lbroute_kv_event *open_piece(struct lbr_event_parts *parts,
                                     const lbroute_kv_event *event)
 {
     lbroute_kv_event *piece;
 
-    if (parts->part.event_count == LBR_PART_EVENTS || room(parts) < 2)
+    if (parts->part.event_count == LBR_PART_EVENTS || !room(parts))
         hand_over(parts, 1);
     piece = &parts->events[parts->part.event_count++];
     *piece = *event;
@@ -98,20 +98,20 @@ static void add_names(struct lbr_event_parts *parts,
     }
 }
 
-/* Hashes, but fewer tokens than one block has: for the count of what could not
- * be used. A token stands for them all. */
+/* Hashes without the tokens of a block, for the count of what could not be
+ * used. One token, less than a block, tells them from blocks that are known. */
 static void add_unfilled(struct lbr_event_parts *parts,
                          const lbroute_kv_event *event,
                          struct lbr_event_blocks *blocks)
 {
     static const uint32_t token = 0;
-    lbroute_kv_event *piece = open_piece(parts, event);
+    lbroute_kv_event unfilled = *event;
 
-    piece->tokens = &token;
-    piece->token_count = 1;
-    piece->hash_count = at_most(blocks->hash_count, room(parts));
-    read_hashes(parts, blocks, piece->hash_count);
-    parts->used += piece->hash_count;
+    unfilled.tokens = &token;
+    unfilled.token_count = 1;
+    if (unfilled.block_size < 2)
+        unfilled.block_size = 2;
+    add_names(parts, &unfilled, blocks);
 }
 
 /* Fills in contents and extra keys of the first |count| blocks of a piece. */
@@ -133,71 +133,64 @@ static void fill(struct lbr_event_parts *parts, lbroute_kv_event *piece,
         keys[i] = lbr_event_keys_next(&blocks->keys);
 }
 
-/* Blocks of tokens beyond the last hash, for the count of what could not be
- * used; a last one that is not whole is one, too. What they hold is no matter.
- */
-static void add_surplus(struct lbr_event_parts *parts, lbroute_kv_event *piece,
-                        size_t surplus)
+/* Blocks with their tokens, as many as have both. Returns how many. */
+static size_t add_filled(struct lbr_event_parts *parts, lbroute_kv_event *next,
+                         struct lbr_event_blocks *blocks)
 {
-    uint64_t *blocks = parts->blocks + parts->used + piece->block_count;
-
-    surplus = at_most(surplus, room(parts) - piece->block_count);
-    memset(blocks, 0, surplus * sizeof *blocks);
-    piece->blocks = parts->blocks + parts->used;
-    piece->block_count += surplus;
-}
-
-/* Hashes of the next piece. If there are more of them than blocks of tokens, or
- * fewer, the last block goes into one piece with the first of what is in
- * excess: without any block, or without a hash, that would say something else.
- */
-static size_t cut(const struct lbr_event_blocks *blocks, size_t filled,
-                  size_t surplus, size_t limit)
-{
-    if (blocks->hash_count > filled && filled == limit)
-        return limit - 1;
-    if (blocks->hash_count < surplus && blocks->hash_count == limit)
-        return limit - 1;
-    return at_most(blocks->hash_count, limit);
-}
-
-/* Blocks with their tokens, of which there are some for at least one block. Of
- * hashes in excess only as many are told as fit into a piece. */
-static void add_filled(struct lbr_event_parts *parts, lbroute_kv_event next,
-                       struct lbr_event_blocks *blocks)
-{
-    size_t filled = blocks->tokens->total / next.block_size;
-    size_t surplus = filled + (blocks->tokens->total % next.block_size != 0);
+    size_t most = blocks->tokens->total / next->block_size;
+    size_t count = at_most(blocks->hash_count, most);
+    size_t left = count, part;
     lbroute_kv_event *piece;
 
-    do {
-        piece = open_piece(parts, &next);
-        piece->hash_count = cut(blocks, filled, surplus, room(parts));
-        read_hashes(parts, blocks, piece->hash_count);
-        fill(parts, piece, blocks, at_most(piece->hash_count, filled));
-        filled -= piece->block_count;
-        surplus -= piece->block_count;
-        next.has_parent = 1;
-        if (piece->hash_count)
-            next.parent = piece->hashes[piece->hash_count - 1];
-        if (!blocks->hash_count && piece->hash_count == piece->block_count)
-            add_surplus(parts, piece, surplus);
-        parts->used += piece->hash_count > piece->block_count
-                           ? piece->hash_count
-                           : piece->block_count;
-    } while (blocks->hash_count && filled);
+    for (; left; left -= part) {
+        piece = open_piece(parts, next);
+        part = at_most(left, room(parts));
+        piece->hash_count = part;
+        read_hashes(parts, blocks, part);
+        fill(parts, piece, blocks, part);
+        next->parent = piece->hashes[part - 1];
+        next->has_parent = 1;
+        parts->used += part;
+    }
+    return count;
+}
+
+/* Blocks of tokens without a hash, for the same count; what they hold is no
+ * matter. */
+static void add_unnamed(struct lbr_event_parts *parts,
+                        const lbroute_kv_event *event, size_t count)
+{
+    lbroute_kv_event *piece;
+    size_t part;
+
+    for (; count; count -= part) {
+        piece = open_piece(parts, event);
+        part = at_most(count, room(parts));
+        piece->blocks = parts->blocks + parts->used;
+        piece->block_count = part;
+        memset(parts->blocks + parts->used, 0, part * sizeof *parts->blocks);
+        parts->used += part;
+    }
 }
 
 void lbr_event_parts_store(struct lbr_event_parts *parts,
                            const lbroute_kv_event *event,
                            struct lbr_event_blocks *blocks)
 {
-    if (!blocks->tokens)
+    lbroute_kv_event next = *event;
+    size_t begun;
+
+    if (!blocks->tokens) {
         add_names(parts, event, blocks);
-    else if (blocks->tokens->total < event->block_size)
-        add_unfilled(parts, event, blocks);
+        return;
+    }
+    begun = blocks->tokens->total / event->block_size +
+            (blocks->tokens->total % event->block_size != 0);
+    begun -= add_filled(parts, &next, blocks);
+    if (blocks->hash_count)
+        add_unfilled(parts, &next, blocks);
     else
-        add_filled(parts, *event, blocks);
+        add_unnamed(parts, &next, begun);
 }
 
 /* Whether an event can be joined to the latest one: engines tell of each block

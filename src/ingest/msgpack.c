@@ -10,8 +10,8 @@ struct lbr_msgpack lbr_msgpack(const void *bytes, size_t length)
     return in;
 }
 
-/* How a value begins: its kind, the bytes of its length field, and the bytes of
- * its body besides those that the length field tells. */
+/* How a value begins: its kind, the bytes of its length field, and those of its
+ * body besides what the length field tells; of an array or map, elements. */
 struct row {
     unsigned char kind, width, body;
 };
@@ -23,8 +23,32 @@ struct row {
 #define MAP LBR_MSGPACK_MAP
 #define EXT LBR_MSGPACK_EXT
 
-/* First bytes from 0xc0 to 0xdf. An ext has a byte for its type. */
-static const struct row rows[32] = {
+#define SAME_4(kind)                                                           \
+    {kind, 0, 0}, {kind, 0, 0}, {kind, 0, 0},                                  \
+    {                                                                          \
+        kind, 0, 0                                                             \
+    }
+#define SAME_16(kind) SAME_4(kind), SAME_4(kind), SAME_4(kind), SAME_4(kind)
+#define SAME_64(kind) SAME_16(kind), SAME_16(kind), SAME_16(kind), SAME_16(kind)
+#define MORE_4(kind, n, each)                                                  \
+    {kind, 0, (n) * (each)}, {kind, 0, ((n) + 1) * (each)},                    \
+        {kind, 0, ((n) + 2) * (each)},                                         \
+    {                                                                          \
+        kind, 0, ((n) + 3) * (each)                                            \
+    }
+#define MORE_16(kind, n, each)                                                 \
+    MORE_4(kind, n, each), MORE_4(kind, (n) + 4, each),                        \
+        MORE_4(kind, (n) + 8, each), MORE_4(kind, (n) + 12, each)
+
+/* By the first byte. A table, since a branch for each form would be
+ * mispredicted all the time. An ext has a byte for its type. */
+static const struct row rows[256] = {
+    SAME_64(INT),
+    SAME_64(INT),
+    MORE_16(MAP, 0, 2),
+    MORE_16(ARRAY, 0, 1),
+    MORE_16(BYTES, 0, 1),
+    MORE_16(BYTES, 16, 1),
     {LBR_MSGPACK_NIL, 0, 0},
     {NONE, 0, 0},
     {LBR_MSGPACK_BOOL, 0, 0},
@@ -57,6 +81,8 @@ static const struct row rows[32] = {
     {ARRAY, 4, 0},
     {MAP, 2, 0},
     {MAP, 4, 0},
+    SAME_16(INT),
+    SAME_16(INT),
 };
 
 /* What a value is, and where. */
@@ -84,68 +110,44 @@ static uint64_t big_endian_64(const unsigned char *at)
            (uint64_t)at[6] << 8 | at[7];
 }
 
-/* Heads of one byte, which tells the size as well. */
-static int is_short_head(const unsigned char *at, struct head *head)
-{
-    unsigned char first = *at;
-
-    head->body = at + 1;
-    head->size = 0;
-    if (first < 0x80 || first >= 0xe0) {
-        head->kind = LBR_MSGPACK_INT;
-    } else if (first < 0x90) {
-        head->kind = LBR_MSGPACK_MAP;
-        head->size = 2 * (size_t)(first & 0x0f);
-    } else if (first < 0xa0) {
-        head->kind = LBR_MSGPACK_ARRAY;
-        head->size = first & 0x0f;
-    } else if (first < 0xc0) {
-        head->kind = LBR_MSGPACK_BYTES;
-        head->size = first & 0x1f;
-    } else {
-        return 0;
-    }
-    return 1;
-}
-
-/* The other ones. Returns 0 if the length field is cut short. A length of 32
- * bits twice over, and one more, fits in a size_t of 64; where that has 32
+/* Takes the length field of a value. Returns 0 if it is cut short. A length of
+ * 32 bits twice over, and one more, fits in a size_t of 64; where that has 32
  * there cannot be that many bytes either. */
-static int is_long_head(const struct lbr_msgpack *in, struct head *head)
+static int read_length(const struct lbr_msgpack *in, const struct row *row,
+                       struct head *head)
 {
-    const struct row *row = &rows[*in->at & 0x1f];
     uint64_t size;
 
-    head->kind = (enum lbr_msgpack_kind)row->kind;
     if ((size_t)(in->end - head->body) < row->width)
         return 0;
     size = big_endian(head->body, row->width);
     size = (row->kind == MAP ? 2 * size : size) + row->body;
     head->size = size < SIZE_MAX ? (size_t)size : SIZE_MAX;
     head->body += row->width;
-    return row->kind != NONE;
+    return 1;
 }
 
 /* Reads how the next value begins. Returns 0 if not all of it is there; each
  * element of an array or map takes at least a byte. */
 static int read_head(const struct lbr_msgpack *in, struct head *head)
 {
+    const struct row *row;
+
     if (in->at == in->end)
         return 0;
-    if (!is_short_head(in->at, head) && !is_long_head(in, head))
+    row = &rows[*in->at];
+    head->kind = (enum lbr_msgpack_kind)row->kind;
+    head->body = in->at + 1;
+    head->size = row->body;
+    if (row->width && !read_length(in, row, head))
         return 0;
-    return head->size <= (size_t)(in->end - head->body);
+    return row->kind != NONE && head->size <= (size_t)(in->end - head->body);
 }
 
 enum lbr_msgpack_kind lbr_msgpack_peek(const struct lbr_msgpack *in)
 {
-    struct head head;
-
-    if (in->at == in->end)
-        return LBR_MSGPACK_NONE;
-    if (is_short_head(in->at, &head))
-        return head.kind;
-    return (enum lbr_msgpack_kind)rows[*in->at & 0x1f].kind;
+    return in->at == in->end ? LBR_MSGPACK_NONE
+                             : (enum lbr_msgpack_kind)rows[*in->at].kind;
 }
 
 /* ---- token ids ---- */
@@ -240,6 +242,11 @@ int lbr_msgpack_skip(struct lbr_msgpack *in, unsigned depth)
     struct lbr_msgpack rest;
     struct head head;
 
+    /* Of one byte, as most are; the next one need not wait for a length. */
+    if (in->at != in->end && (*in->at == 0xc0 || *in->at < 0x80)) {
+        in->at++;
+        return 1;
+    }
     if (!read_head(in, &head))
         return 0;
     rest = *in;
