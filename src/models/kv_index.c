@@ -296,12 +296,30 @@ int lbr_kv_index_find(const struct lbr_kv_index *index, struct lbr_kv_name name,
     return 1;
 }
 
+static uint64_t hash_of(struct lbr_kv_name name)
+{
+    return lbr_kv_label_hash(lbr_kv_owner_index(name.owner), name.name);
+}
+
 void lbr_kv_index_expect(const struct lbr_kv_index *index,
                          struct lbr_kv_name name)
 {
-    lbr_kv_label_prefetch(
-        &index->labels,
-        lbr_kv_label_hash(lbr_kv_owner_index(name.owner), name.name));
+    lbr_kv_label_prefetch(&index->labels, hash_of(name));
+}
+
+void lbr_kv_index_expect_record(const struct lbr_kv_index *index,
+                                struct lbr_kv_name name)
+{
+    lbr_kv_label_prefetch_record(&index->labels, hash_of(name));
+}
+
+void lbr_kv_index_expect_block(const struct lbr_kv_index *index,
+                               struct lbr_kv_name name)
+{
+    struct lbr_kv_spot spot;
+
+    if (lbr_kv_index_find(index, name, &spot))
+        lbr_kv_node_prefetch(&index->nodes, spot.key);
 }
 
 static enum lbr_kv_fate add_copy(struct lbr_kv_index *index, lbr_kv_label label,
@@ -466,4 +484,23 @@ enum lbr_kv_fate lbr_kv_index_remove(struct lbr_kv_index *index,
     return lbr_kv_waiting_remove(index, name, medium, counted)
                ? LBR_KV_FATE_NOTHING
                : LBR_KV_FATE_UNKNOWN;
+}
+
+enum lbr_kv_fate lbr_kv_index_unname(struct lbr_kv_index *index,
+                                     struct lbr_kv_name name)
+{
+    lbr_kv_label label = find(index, name);
+    struct lbr_kv_record *record;
+    enum lbr_kv_fate fate;
+
+    if (!label)
+        return LBR_KV_FATE_UNKNOWN;
+    record = lbr_kv_record(&index->labels, label);
+    fate = is_ghost(record) ? LBR_KV_FATE_NOTHING : LBR_KV_FATE_DONE;
+    if (!record->children)
+        return lbr_kv_label_end(index, label) ? fate : LBR_KV_FATE_LOST;
+    if (!set_copies(index, record, no_copies))
+        return LBR_KV_FATE_LOST;
+    lbr_kv_label_unname(&index->labels, label);
+    return fate;
 }

@@ -52,13 +52,31 @@ static struct lbr_kv_node_bucket *next_of(const struct lbr_kv_nodes *nodes,
                                                           : bucket;
 }
 
-static uint32_t slot_of(const struct lbr_kv_node_bucket *bucket, uint64_t key)
+static uint32_t search(const struct lbr_kv_node_bucket *bucket, uint64_t key)
 {
     uint32_t i = 0;
 
     while (i < SLOTS && (bucket->keys[i] != key || !bucket->sets[i]))
         i++;
     return i;
+}
+
+/* Looks at all keys first: which one it is cannot be foretold, and to guess
+ * wrong costs a processor more than that. */
+static uint32_t slot_of(const struct lbr_kv_node_bucket *bucket, uint64_t key)
+{
+    uint32_t found = 0;
+    uint32_t slot = 0;
+    uint32_t i;
+
+    for (i = 0; i < SLOTS; i++)
+        found |= (uint32_t)(bucket->keys[i] == key) << i;
+    if (!found)
+        return SLOTS;
+    for (i = 1; i < SLOTS; i++)
+        slot += (uint32_t)(found >> i != 0);
+    /* A slot that is free may have kept the key. */
+    return bucket->sets[slot] ? slot : search(bucket, key);
 }
 
 lbr_kv_set *lbr_kv_node_find(const struct lbr_kv_nodes *nodes, uint64_t key)

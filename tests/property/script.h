@@ -44,6 +44,7 @@ struct script_life {
     lbroute_target targets[SCRIPT_TARGETS];
     lbroute_ticket open[SCRIPT_OPEN];
     size_t open_count;
+    uint64_t told[SCRIPT_TARGETS]; /**< Batches of KV events. */
     uint64_t now;
     int recorded; /**< The last pick's strategy remembers its prompt. */
     lbroute_scorer scorers[SCRIPT_POOLS];
