@@ -13,7 +13,8 @@
  *     kv.match.N          the keys of a prompt looked up, alone
  *     kv.pick.p50.N, .p99.N   one pick, after a conversation was stored and one
  *                         removed
- *     kv.payload.FORM     a block, from the bytes of a message
+ *     kv.payload.FORM.N   a block of a prefill, from the bytes of a message;
+ *                         fields by place (array) or by name (map)
  *     kv.memory.N         no time: bytes held for each block of each holder
  */
 #include "engines.h"
@@ -23,6 +24,7 @@
 #include "state/router.h"
 #include "support/pack.h"
 
+#include <lbroute/ingest.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -336,6 +338,157 @@ static void close_matching(void *fixture)
 static const bench_kind match = {
     .open = open_matching, .work = work_matching, .close = close_matching};
 
+/* ---- payloads ---- */
+
+/* A message whose numbers are replaced in place: the names of the blocks, and
+ * the number of the conversation. */
+typedef struct message {
+    bench_engines *engines;
+    struct pack bytes;
+    size_t names_at, number_at;
+} message;
+
+static void pack_names(message *self)
+{
+    pack_array(&self->bytes, BENCH_KV_CHAT);
+    self->names_at = self->bytes.length;
+    for (size_t i = 0; i < BENCH_KV_CHAT; i++)
+        pack_uint(&self->bytes, UINT64_MAX);
+}
+
+static void pack_tokens(message *self)
+{
+    const uint32_t *tokens =
+        self->engines->tokens + BENCH_KV_SYSTEM * BENCH_KV_TOKENS;
+
+    pack_array(&self->bytes, BENCH_KV_CHAT * BENCH_KV_TOKENS);
+    self->number_at = self->bytes.length;
+    for (size_t i = 0; i < BENCH_KV_CHAT * BENCH_KV_TOKENS; i++)
+        pack_uint(&self->bytes, tokens[i]);
+}
+
+/* Fields by place, as vLLM 0.22 writes them. */
+static void pack_fields(message *self)
+{
+    pack_array(&self->bytes, 9);
+    pack_str(&self->bytes, "BlockStored");
+    pack_names(self);
+    pack_uint(&self->bytes, self->engines->names[BENCH_KV_SYSTEM - 1]);
+    pack_tokens(self);
+    pack_uint(&self->bytes, BENCH_KV_TOKENS);
+    pack_nil(&self->bytes);
+    pack_str(&self->bytes, "GPU");
+    pack_nil(&self->bytes);
+    pack_nil(&self->bytes);
+}
+
+/* Fields by name, as vLLM 0.24 does. */
+static void pack_named_fields(message *self)
+{
+    pack_map(&self->bytes, 8);
+    pack_str(&self->bytes, "type");
+    pack_str(&self->bytes, "BlockStored");
+    pack_str(&self->bytes, "block_hashes");
+    pack_names(self);
+    pack_str(&self->bytes, "parent_block_hash");
+    pack_uint(&self->bytes, self->engines->names[BENCH_KV_SYSTEM - 1]);
+    pack_str(&self->bytes, "token_ids");
+    pack_tokens(self);
+    pack_str(&self->bytes, "block_size");
+    pack_uint(&self->bytes, BENCH_KV_TOKENS);
+    pack_str(&self->bytes, "lora_id");
+    pack_nil(&self->bytes);
+    pack_str(&self->bytes, "medium");
+    pack_str(&self->bytes, "GPU");
+    pack_str(&self->bytes, "lora_name");
+    pack_nil(&self->bytes);
+}
+
+static message *open_message(const bench_case *test, void (*fields)(message *))
+{
+    message *self = bench_alloc(1, sizeof *self);
+
+    self->engines = bench_engines_open(test);
+    pack_array(&self->bytes, 3);
+    pack_double(&self->bytes, 1);
+    pack_array(&self->bytes, 1);
+    fields(self);
+    pack_uint(&self->bytes, 0);
+    return self;
+}
+
+static void *open_array(const bench_case *test)
+{
+    return open_message(test, pack_fields);
+}
+
+static void *open_map(const bench_case *test)
+{
+    return open_message(test, pack_named_fields);
+}
+
+static void close_message(void *fixture)
+{
+    message *self = fixture;
+
+    bench_engines_close(self->engines);
+    pack_free(&self->bytes);
+    free(self);
+}
+
+/* Most significant byte first, behind the byte that says what follows. */
+static void put_number(unsigned char *at, uint64_t value, unsigned width)
+{
+    for (unsigned i = 0; i < width; i++)
+        at[1 + i] = (unsigned char)(value >> 8 * (width - 1 - i));
+}
+
+static void write_hold(message *self, uint64_t hold)
+{
+    const bench_engines *engines = self->engines;
+    unsigned char *names = self->bytes.bytes + self->names_at;
+    unsigned char *number = self->bytes.bytes + self->number_at;
+
+    bench_engines_name(self->engines, bench_engines_conversation(hold));
+    for (size_t i = 0; i < BENCH_KV_CHAT; i++)
+        put_number(names + 9 * i, engines->names[BENCH_KV_SYSTEM + i], 8);
+    for (size_t i = 0; i < 2; i++)
+        put_number(number + 5 * i,
+                   engines->tokens[BENCH_KV_SYSTEM * BENCH_KV_TOKENS + i], 4);
+}
+
+static void read_messages(void *fixture, unsigned lane, uint64_t operations)
+{
+    message *self = fixture;
+    bench_engines *engines = self->engines;
+    const bench_lane *feed = engines->fleet->lanes[lane];
+
+    for (uint64_t i = 0; i < operations; i += BENCH_KV_CHAT) {
+        size_t engine = bench_engines_holder(engines, engines->end);
+
+        write_hold(self, engines->end++);
+        bench_check(lbroute_ingest_kv_events(
+                        feed->router, engines->targets[engine], 0,
+                        engines->batches[engine]++, self->bytes.bytes,
+                        self->bytes.length, feed->now, NULL, NULL),
+                    "ingest_kv_events");
+    }
+}
+
+static void make_room_for_messages(void *fixture, uint64_t operations)
+{
+    make_room(((message *)fixture)->engines, operations);
+}
+
+static const bench_kind read_array = {.open = open_array,
+                                      .prepare = make_room_for_messages,
+                                      .work = read_messages,
+                                      .close = close_message};
+static const bench_kind read_map = {.open = open_map,
+                                    .prepare = make_room_for_messages,
+                                    .work = read_messages,
+                                    .close = close_message};
+
 /* ---- memory ---- */
 
 static double read_memory(void *fixture)
@@ -372,6 +525,15 @@ static void add_events(bench_list *list, size_t targets)
     add(list, &take, "kv.remove", targets)->most_operations = MOST_BLOCKS;
 }
 
+static void add_payload(bench_list *list, const bench_kind *kind,
+                        const char *name, size_t targets)
+{
+    bench_case *test = add(list, kind, name, targets);
+
+    test->most_operations = MOST_BLOCKS;
+    test->budget_ns = 150;
+}
+
 static void add_picks(bench_list *list, size_t targets)
 {
     add(list, &held_pick, "kv.pick.plain", targets)->strategy =
@@ -389,6 +551,9 @@ void bench_suite_kv(bench_list *list)
     for (size_t i = 1; i < BENCH_PROMPT_SIZES; i++) {
         add_events(list, bench_prompt_sizes[i]);
         add_picks(list, bench_prompt_sizes[i]);
+        add_payload(list, &read_array, "kv.payload.array",
+                    bench_prompt_sizes[i]);
+        add_payload(list, &read_map, "kv.payload.map", bench_prompt_sizes[i]);
         add(list, &memory, "kv.memory", bench_prompt_sizes[i]);
     }
 }

@@ -1458,8 +1458,8 @@ typedef struct lbroute_request {
      * more than all of it counts as all of it. -1: unknown, what is known of
      * the prompt on each target where the pool remembers prompts, else 0. */
     int64_t cached_tokens;
-    /** Images and the like in `tokens`, in the order of `begin`; they tell
-     * blocks apart where KV events decide. */
+    /** Images and the like in `tokens`, one after the other, none in another;
+     * they tell blocks apart where KV events decide. */
     const lbroute_mm_item *mm_items;
     size_t mm_item_count; /**< Their number; 0 to 65,536. */
 } lbroute_request;

@@ -386,17 +386,24 @@ static int may_follow(const struct lbr_kv_index *index, lbr_kv_label label,
     return !parent;
 }
 
-/* Moves a label to where its owner says that it is now, without copies. */
+/* Moves a label to where its owner says that it is now, without copies. Returns
+ * 0 without memory. Then it may be gone, while others say that it is their
+ * parent: its owner has to go, too. */
 static int rename_label(struct lbr_kv_index *index, lbr_kv_label label,
                         lbr_kv_label parent, uint64_t key)
 {
     struct lbr_kv_record *record = lbr_kv_record(&index->labels, label);
     lbr_kv_label before = record->parent;
 
-    if (!set_copies(index, record, no_copies) ||
-        !count_as(index, record->owner, lbr_kv_word(record->key), GHOST, 0) ||
-        !count_as(index, record->owner, key, 0, GHOST))
+    if (!count_as(index, record->owner, lbr_kv_word(record->key),
+                  part_of(record->copies), 0))
         return 0;
+    if (!count_as(index, record->owner, key, 0, GHOST)) {
+        drop(index, label);
+        return 0;
+    }
+    count_copies(index, owner_of(index, record), record->copies, no_copies);
+    memcpy(record->copies, no_copies, LBR_KV_MEDIA);
     lbr_kv_set_word(record->key, key);
     record->parent = may_follow(index, label, parent) ? parent : 0;
     gain_child(index, record->parent);

@@ -146,8 +146,9 @@ lbr_kv_label lbr_kv_label_find(const struct lbr_kv_labels *labels,
     struct lbr_kv_label_bucket *home = home_of(labels, hash);
     struct lbr_kv_label_bucket *bucket = home;
     lbr_kv_label label = find_in(labels, bucket, hash, owner, name);
+    uint32_t left = labels->bucket_count;
 
-    while (!label && bucket->passed) {
+    while (!label && bucket->passed && --left) {
         bucket = next_of(labels, bucket);
         if (bucket == home)
             return 0;

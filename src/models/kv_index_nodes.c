@@ -85,9 +85,10 @@ lbr_kv_set *lbr_kv_node_find(const struct lbr_kv_nodes *nodes, uint64_t key)
     struct lbr_kv_node_bucket *home = lbr_kv_node_home(nodes, key);
     struct lbr_kv_node_bucket *bucket = home;
     uint32_t slot = slot_of(bucket, key);
+    uint32_t left = nodes->bucket_count;
 
     while (slot == SLOTS) {
-        if (!bucket->passed)
+        if (!bucket->passed || !--left)
             return NULL;
         bucket = next_of(nodes, bucket);
         if (bucket == home)

@@ -38,15 +38,13 @@ static void refuse(struct lbr_kv_source *source, int reason)
     source->refused_for = reason;
 }
 
-/* Of a name that waits nobody knows the place, wherever it was before. */
 static void stand_after(const struct lbr_kv_store *store,
                         struct lbr_kv_source *source, uint64_t parent)
 {
     struct lbr_kv_name name = name_of(source, parent);
 
     source->row = LBR_KV_ROW_WAITS;
-    if (!lbr_kv_waiting_has(&store->index, name) &&
-        lbr_kv_index_find(&store->index, name, &source->spot))
+    if (lbr_kv_index_find(&store->index, name, &source->spot))
         source->row = LBR_KV_ROW_KNOWN;
 }
 
