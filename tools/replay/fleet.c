@@ -186,8 +186,8 @@ static void on_engine_event(void *context, struct engine_request *request,
 static void push_kv(struct fleet *fleet, enum event_kind kind, uint32_t target)
 {
     event_heap_push(&fleet->events,
-                    fleet->now + to_ns(fleet->options->kv.delay_s), kind,
-                    target);
+                    fleet->now + to_ns(fleet->options->kv.delay_s),
+                    (int32_t)kind, target);
 }
 
 /* Its requests wait until it is back: nobody tells the router. */
