@@ -32,15 +32,18 @@ static void show(const struct lbr_target *target, struct lbr_member *member)
                                   : (double)INFINITY);
 }
 
-void lbr_target_moved(struct lbr_target *target, double load_change)
+void lbr_target_moved(struct lbr_target *target, int load_change)
 {
     if (target->by_pool.group) {
+        target->by_pool.group->in_flight += (uint32_t)load_change;
         if (target->in_service)
             target->by_pool.group->load_sum += load_change;
         show(target, &target->by_pool);
     }
-    if (target->by_model.group)
+    if (target->by_model.group) {
+        target->by_model.group->in_flight += (uint32_t)load_change;
         show(target, &target->by_model);
+    }
 }
 
 /* What all members have in common, so that most requests need no filter. */

@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "state/router.h"
 
+/* Tells the groups of a target that a request ended which was picked so long
+ * ago. */
+static void note_end(const struct lbr_target *target, uint64_t duration)
+{
+    struct lbr_group *group = target->by_pool.group;
+
+    if (group && group->throughput.measures)
+        lbr_throughput_ended(&group->throughput, duration);
+    group = target->by_model.group;
+    if (group && group->throughput.measures)
+        lbr_throughput_ended(&group->throughput, duration);
+    lbr_target_wake(target);
+}
+
 struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
                                            struct lbr_ticket *ticket,
                                            lbr_health_mark *mark)
 {
     struct lbr_target *target = lbr_router_target(router, ticket->target);
     uint64_t adapter = ticket->adapter;
+    uint64_t duration = lbr_time_since(router->clock, ticket->picked_at);
 
     *mark = ticket->slot.spare;
     if (target && ticket->task.state == LBR_TASK_WAITING)
@@ -23,6 +38,7 @@ struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
         lbr_adapters_ended(&target->adapters, adapter);
     (void)lbr_health_ended(&target->health, *mark);
     lbr_target_moved(target, -1);
+    note_end(target, duration);
     return target;
 }
 

@@ -12,6 +12,7 @@
 #include "state/kv_sizes.h"
 #include "state/kv_source.h"
 #include "state/pool.h"
+#include "state/room.h"
 #include "state/scratch.h"
 #include "state/session.h"
 #include "state/stage.h"
@@ -36,6 +37,7 @@ struct lbroute_router {
     struct lbr_price_catalog prices;
     struct lbr_kv_store kv;
     struct lbr_kv_guesses guesses;
+    struct lbr_waiting waiting;
     int adaptive_off;
 
     uint64_t arrivals; /* targets ever added */
@@ -82,6 +84,7 @@ static inline void lbr_router_advance(struct lbroute_router *router,
         router->clock = now;
     if (router->clock >= lbr_tickets_deadline(&router->tickets))
         lbr_router_expire(router);
+    lbr_waiting_advance(&router->waiting, router->clock);
     lbr_kv_guesses_expire(&router->guesses, &router->kv, router->clock);
 }
 

@@ -5,6 +5,29 @@
 
 #include <math.h>
 
+uint32_t lbr_target_limit(const struct lbr_target *target)
+{
+    uint32_t own = target->max_concurrency;
+    uint32_t cap = target->pool->cap;
+
+    if (!own || !cap)
+        return own ? own : cap;
+    return own < cap ? own : cap;
+}
+
+static void renew_ceiling(struct lbr_target *target, uint64_t now,
+                          uint64_t *until)
+{
+    uint32_t limit = lbr_target_limit(target);
+
+    target->ceiling = limit ? limit : UINT32_MAX;
+    if (!lbr_target_closed(target, now))
+        return;
+    target->ceiling = 0;
+    if (target->closed_until < *until)
+        *until = target->closed_until;
+}
+
 void lbr_target_renew(struct lbr_target *target, uint64_t now, uint64_t *until)
 {
     struct lbr_faded ramp =
@@ -13,6 +36,7 @@ void lbr_target_renew(struct lbr_target *target, uint64_t now, uint64_t *until)
     target->weight_now = target->weight * ramp.value;
     target->in_service = !lbr_target_drained(target) &&
                          !lbr_health_benched(&target->health, now);
+    renew_ceiling(target, now, until);
     if (ramp.until < *until)
         *until = ramp.until;
     if (lbr_health_benched(&target->health, now) &&
