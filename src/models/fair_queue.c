@@ -251,7 +251,7 @@ static void place_all(struct lbr_fair_client *client)
 
 static struct lbr_fair_flow *enter_flow(struct lbr_fair_queue *queue,
                                         struct lbr_fair_client *client,
-                                        unsigned band)
+                                        uint64_t kind, unsigned band)
 {
     struct lbr_link *link = client->flows.next;
     struct lbr_fair_flow *flow;
@@ -259,13 +259,14 @@ static struct lbr_fair_flow *enter_flow(struct lbr_fair_queue *queue,
 
     for (; link != &client->flows; link = link->next) {
         flow = LBR_OWNER(link, struct lbr_fair_flow, siblings);
-        if (flow->band == band)
+        if (flow->band == band && flow->kind == kind)
             return flow;
     }
     (void)lbr_slab_take(&queue->table->flows, &object);
     flow = object;
     flow->client = client;
     flow->band = band;
+    flow->kind = kind;
     flow->count = flow->held = flow->tries = 0;
     flow->queued = 0;
     flow->cost = 0;
@@ -291,10 +292,11 @@ static void leave_flow(struct lbr_fair_queue *queue, struct lbr_fair_flow *flow)
 /* ---- entries ---- */
 
 void lbr_fair_add(struct lbr_fair_queue *queue, struct lbr_fair_entry *entry,
-                  uint64_t key, unsigned band, double cost, uint64_t now)
+                  uint64_t key, uint64_t kind, unsigned band, double cost,
+                  uint64_t now)
 {
     struct lbr_fair_flow *flow =
-        enter_flow(queue, enter_client(queue, key), band);
+        enter_flow(queue, enter_client(queue, key), kind, band);
 
     entry->flow = flow;
     entry->order = queue->table->entries++;
@@ -420,10 +422,11 @@ void lbr_fair_failed(struct lbr_fair_queue *queue, struct lbr_fair_entry *entry)
         place(queue, entry->flow);
 }
 
-void lbr_fair_restore(struct lbr_fair_queue *queue)
+int lbr_fair_restore(struct lbr_fair_queue *queue)
 {
     struct lbr_link *link;
     unsigned band;
+    int restored = 0;
 
     for (band = 0; band < LBR_FAIR_BANDS; band++)
         for (link = queue->bands[band].flows.next;
@@ -435,7 +438,9 @@ void lbr_fair_restore(struct lbr_fair_queue *queue)
             flow->tries = 0;
             if (aside)
                 place(queue, flow);
+            restored |= flow->queued & aside;
         }
+    return restored;
 }
 
 void lbr_fair_correct(struct lbr_fair_table *table, uint64_t handle,

@@ -65,6 +65,7 @@ struct lbr_fair_flow {
     int queued;     /* in the band's heap */
     double cost;    /* sum of the entries' */
     unsigned band;
+    uint64_t kind;
     struct lbr_heap_node node;
 };
 
@@ -104,9 +105,12 @@ void lbr_fair_queue_end(struct lbr_fair_queue *queue);
 int lbr_fair_reserve(struct lbr_fair_table *table);
 
 /* Puts an entry at the end of what the client |key| has waiting in |band|;
- * lbr_fair_reserve() has made room. */
+ * lbr_fair_reserve() has made room. Entries of one |kind| suit the same
+ * servers, as far as the caller can tell: those that find nobody do not stand
+ * before those of others. */
 void lbr_fair_add(struct lbr_fair_queue *queue, struct lbr_fair_entry *entry,
-                  uint64_t key, unsigned band, double cost, uint64_t now);
+                  uint64_t key, uint64_t kind, unsigned band, double cost,
+                  uint64_t now);
 
 /* Who goes next at |now|, where a band is raised after |aging|; NULL: nobody
  * waits, or all that do are set aside. */
@@ -128,7 +132,8 @@ void lbr_fair_drop(struct lbr_fair_queue *queue, struct lbr_fair_entry *entry);
  * others of its flow are passed over until lbr_fair_restore(). */
 void lbr_fair_failed(struct lbr_fair_queue *queue,
                      struct lbr_fair_entry *entry);
-void lbr_fair_restore(struct lbr_fair_queue *queue);
+/* Returns whether any are passed over no more. */
+int lbr_fair_restore(struct lbr_fair_queue *queue);
 
 /* What was served to a client (stale handles do nothing) cost |difference|
  * more than it paid. */

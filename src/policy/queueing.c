@@ -44,8 +44,13 @@ static void note_cost(const struct lbr_pick *pick, struct lbr_outlook *outlook)
     outlook->output = bound(ask->request->output_tokens >= 0
                                 ? (uint64_t)ask->request->output_tokens
                                 : params->output_tokens);
-    outlook->cost = outlook->input * params->queue.input_cost +
-                    outlook->output * params->queue.output_cost;
+    outlook->turn.cost = outlook->input * params->queue.input_cost +
+                         outlook->output * params->queue.output_cost;
+}
+
+static unsigned band_of(const lbroute_request *request)
+{
+    return (unsigned)(request->priority - LBROUTE_PRIORITY_MIN);
 }
 
 /* Requests without a client are one client; in a queue that is not fair, all
@@ -59,12 +64,9 @@ static void note_client(const struct lbr_pick *pick,
     if (outlook->params->queue.fair && request->client_len)
         digest = lbr_client_digest(pick->router, request->client,
                                    request->client_len);
-    outlook->client = lbr_hash_pair(digest, pick->group->room_key);
-}
-
-static unsigned band_of(const lbroute_request *request)
-{
-    return (unsigned)(request->priority - LBROUTE_PRIORITY_MIN);
+    outlook->turn.client = lbr_hash_pair(digest, pick->group->room_key);
+    outlook->turn.kind = lbr_hash(request->model, request->model_len);
+    outlook->turn.band = band_of(request);
 }
 
 /* ---- what the targets look like ---- */
@@ -184,8 +186,8 @@ void lbr_queueing_foresee(const struct lbr_pick *pick, int free,
         note_cost(pick, outlook);
         if (pick->group->room)
             outlook->ahead =
-                lbr_fair_ahead(&pick->group->room->queue, outlook->client,
-                               band_of(pick->ask->request));
+                lbr_fair_ahead(&pick->group->room->queue, outlook->turn.client,
+                               outlook->turn.band);
     }
     outlook->wait = whole(expect(pick, &slots, free, outlook->ahead));
     if (!outlook->params->queue.on)
@@ -243,8 +245,7 @@ int lbr_queueing_enter(const struct lbr_pick *pick, struct lbr_ask *ask,
     (*waiter)->output = outlook->output;
     (*waiter)->copy = ask->copy;
     ask->copy = NULL;
-    lbr_waiter_enter(*waiter, room, outlook->client, band_of(request),
-                     outlook->cost, pick->now, until);
+    lbr_waiter_enter(*waiter, room, &outlook->turn, pick->now, until);
     return LBROUTE_OK;
 }
 

@@ -12,9 +12,8 @@ struct lbr_outlook {
     uint32_t ahead; /* requests that would go before */
     int64_t wait;   /* expected, ns; -1: unknown */
     const struct lbr_params *params;
-    uint64_t client; /* whose it is in the order of the room */
-    uint32_t input, output;
-    double cost;
+    struct lbr_turn_asked turn;
+    uint32_t input, output; /* tokens that it is to cost */
 };
 
 /* Whether requests for these targets may wait. */

@@ -215,7 +215,7 @@ static void end_round(struct lbr_room *room)
     if (!room->tries)
         return;
     room->tries = 0;
-    lbr_fair_restore(&room->queue);
+    (void)lbr_fair_restore(&room->queue);
     put_back_tried(room);
 }
 
@@ -244,16 +244,28 @@ static void take(struct lbr_room *room, struct lbr_waiter *waiter)
     stop_timer(room->waiting, &waiter->expiry);
 }
 
+/* Who is tried next; a few of each flow first, then a few more. */
+static struct lbr_fair_entry *find_next(struct lbr_room *room, uint64_t now)
+{
+    struct lbr_fair_entry *entry;
+
+    if (room->tries >= MOST_TRIES ||
+        (room->group && !may_have_slot(room->group, now)))
+        return NULL;
+    entry = lbr_fair_first(&room->queue, now, room->aging);
+    if (!entry && room->tries && lbr_fair_restore(&room->queue))
+        entry = lbr_fair_first(&room->queue, now, room->aging);
+    return entry;
+}
+
 struct lbr_waiter *lbr_room_claim(struct lbr_room *room, uint64_t now)
 {
-    struct lbr_fair_entry *entry = NULL;
+    struct lbr_fair_entry *entry;
     struct lbr_waiter *waiter;
 
     if (!room->tries)
         room->wakes_at_scan = room->wakes;
-    if (room->tries < MOST_TRIES &&
-        (!room->group || may_have_slot(room->group, now)))
-        entry = lbr_fair_first(&room->queue, now, room->aging);
+    entry = find_next(room, now);
     if (entry) {
         waiter = LBR_OWNER(entry, struct lbr_waiter, entry);
         room->tries++;
@@ -318,14 +330,15 @@ int lbr_waiter_create(struct lbr_waiting *waiting, struct lbr_waiter **waiter)
 }
 
 void lbr_waiter_enter(struct lbr_waiter *waiter, struct lbr_room *room,
-                      uint64_t key, unsigned band, double cost, uint64_t now,
+                      const struct lbr_turn_asked *turn, uint64_t now,
                       uint64_t until)
 {
     struct lbr_waiting *waiting = room->waiting;
 
     waiter->state = LBR_WAITER_WAITS;
     waiter->room = room;
-    lbr_fair_add(&room->queue, &waiter->entry, key, band, cost, now);
+    lbr_fair_add(&room->queue, &waiter->entry, turn->client, turn->kind,
+                 turn->band, turn->cost, now);
     set_timer(waiting, &waiter->expiry, until);
     room->count++;
     waiting->count++;

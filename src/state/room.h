@@ -126,9 +126,16 @@ struct lbr_waiter *lbr_room_claim(struct lbr_room *room, uint64_t now);
  * LBROUTE_ERR_LIMIT or LBROUTE_ERR_NO_MEMORY. */
 int lbr_waiter_create(struct lbr_waiting *waiting, struct lbr_waiter **waiter);
 
-/* Lets it wait in |room| until |until|, as one of the client |key|. */
+/* Its place in the order of a room. */
+struct lbr_turn_asked {
+    uint64_t client, kind;
+    unsigned band;
+    double cost;
+};
+
+/* Lets it wait in |room| until |until|. */
 void lbr_waiter_enter(struct lbr_waiter *waiter, struct lbr_room *room,
-                      uint64_t key, unsigned band, double cost, uint64_t now,
+                      const struct lbr_turn_asked *turn, uint64_t now,
                       uint64_t until);
 
 /* A claimed waiter found nobody: it waits on. */
