@@ -14,7 +14,7 @@ void lbroute_pool_stats_init(lbroute_pool_stats *stats, size_t size)
 static void collect_admission(const struct lbr_pool *pool, uint64_t now,
                               lbroute_pool_stats *stats)
 {
-    struct lbr_tally arrivals = pool->admission.arrivals;
+    struct lbr_admission admission = pool->admission;
 
     stats->mode = (int32_t)pool->params.admission.mode;
     stats->mode_changes = pool->admission.changes;
@@ -22,8 +22,8 @@ static void collect_admission(const struct lbr_pool *pool, uint64_t now,
     if (pool->params.admission.mode != LBR_ADMIT_HYBRID)
         return;
     stats->busy = pool->admission.busy;
-    lbr_tally_advance(&arrivals, now, LBR_ADMISSION_WINDOW);
-    stats->arrivals = arrivals.total / (LBR_ADMISSION_WINDOW / 1e9);
+    lbr_admission_advance(&admission, now);
+    stats->arrivals = admission.arrivals / (LBR_ADMISSION_WINDOW / 1e9);
 }
 
 /* Groups work side by side. */

@@ -5,14 +5,20 @@
  *     quiet ───────────────────────────────────────▶ busy
  *           ◀───────────────────────────────────────
  *        both below calm × their threshold
+ *
+ * Arrivals are counted within a sliding window, in steps:
+ *
+ *     | 3 | 0 | 7 | … | 2 |        a full window of steps, and
+ *                       └ now      the one that has just begun
  */
 #ifndef LBR_MODELS_ADMISSION_H
 #define LBR_MODELS_ADMISSION_H
 
-#include "models/tally.h"
+#include <stdint.h>
 
-/* Arrivals are counted over so long, ns. */
+/* Arrivals are counted over so long, ns, in so many steps. */
 #define LBR_ADMISSION_WINDOW UINT64_C(5000000000)
+#define LBR_ADMISSION_STEPS 20
 
 struct lbr_admission_rules {
     double busy_in_flight; /* requests */
@@ -21,8 +27,10 @@ struct lbr_admission_rules {
 };
 
 struct lbr_admission {
-    struct lbr_tally arrivals;
+    uint32_t steps[LBR_ADMISSION_STEPS + 1];
+    uint32_t arrivals; /* of all of them */
     int busy;
+    uint64_t step;    /* number of the current one since time 0 */
     uint64_t changes; /* of the state, so far */
 };
 
@@ -31,5 +39,8 @@ struct lbr_admission {
 int lbr_admission_renew(struct lbr_admission *admission,
                         const struct lbr_admission_rules *rules, uint64_t now,
                         uint64_t in_flight, int arrives);
+
+/* Lets only the window slide. */
+void lbr_admission_advance(struct lbr_admission *admission, uint64_t now);
 
 #endif
