@@ -198,6 +198,8 @@ static void watch(struct lbr_room *room)
                   room->group ? room->group->valid_until : LBR_NEVER);
 }
 
+static void put_back(struct lbr_waiter *waiter);
+
 static void put_back_tried(struct lbr_room *room)
 {
     while (!lbr_list_empty(&room->tried)) {
@@ -205,7 +207,7 @@ static void put_back_tried(struct lbr_room *room)
             LBR_OWNER(room->tried.next, struct lbr_waiter, link);
 
         lbr_list_remove(&waiter->link);
-        lbr_waiter_return(waiter, 0);
+        put_back(waiter);
     }
 }
 
@@ -372,7 +374,8 @@ static void drop(struct lbr_waiter *waiter)
     lbr_slab_give(&waiting->places, waiter);
 }
 
-void lbr_waiter_return(struct lbr_waiter *waiter, int tried)
+/* A claimed waiter waits on, unless it was cancelled meanwhile. */
+static void put_back(struct lbr_waiter *waiter)
 {
     struct lbr_room *room = waiter->room;
 
@@ -380,14 +383,24 @@ void lbr_waiter_return(struct lbr_waiter *waiter, int tried)
         drop(waiter);
         return;
     }
-    if (tried && room->is_awake) {
+    lbr_fair_put_back(&room->queue, &waiter->entry);
+    waiter->state = LBR_WAITER_WAITS;
+    set_timer(room->waiting, &waiter->expiry, waiter->expiry.node.order);
+}
+
+/* Without a round, for instance because another thread has ended it, there is
+ * nothing to wait for. */
+void lbr_waiter_return(struct lbr_waiter *waiter, int tried)
+{
+    struct lbr_room *room = waiter->room;
+
+    if (tried && room->tries) {
         lbr_fair_failed(&room->queue, &waiter->entry);
         lbr_list_append(&room->tried, &waiter->link);
         return;
     }
-    lbr_fair_put_back(&room->queue, &waiter->entry);
-    waiter->state = LBR_WAITER_WAITS;
-    set_timer(room->waiting, &waiter->expiry, waiter->expiry.node.order);
+    end_round(room);
+    put_back(waiter);
 }
 
 uint64_t lbr_waiter_served(struct lbr_waiter *waiter)
@@ -412,6 +425,7 @@ void lbr_waiter_refuse(struct lbr_waiter *waiter)
 {
     struct lbr_waiting *waiting = waiter->room->waiting;
 
+    end_round(waiter->room);
     waiting->counts.refused++;
     counts_of(waiting, waiter)->refused++;
     drop(waiter);
