@@ -81,6 +81,7 @@ struct lbr_waiting {
     uint64_t next_timer;          /* its time; LBR_NEVER: none */
     uint64_t bytes, most_bytes;   /* of copies */
     uint32_t count;               /* waiters in rooms */
+    int used; /* somebody has waited, or wanted to know how long */
     struct lbr_waiting_counts counts;
     struct lbr_waiting_counts loose; /* of those without a pool */
     const struct lbr_slab *pools;

@@ -21,7 +21,7 @@ struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
 {
     struct lbr_target *target = lbr_router_target(router, ticket->target);
     uint64_t adapter = ticket->adapter;
-    uint64_t duration = lbr_time_since(router->clock, ticket->picked_at);
+    uint64_t picked_at = ticket->picked_at;
 
     *mark = ticket->slot.spare;
     if (target && ticket->task.state == LBR_TASK_WAITING)
@@ -38,7 +38,8 @@ struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
         lbr_adapters_ended(&target->adapters, adapter);
     (void)lbr_health_ended(&target->health, *mark);
     lbr_target_moved(target, -1);
-    note_end(target, duration);
+    if (router->waiting.used)
+        note_end(target, lbr_time_since(router->clock, picked_at));
     return target;
 }
 
