@@ -125,6 +125,7 @@ static int explain_now(struct lbroute_router *router, struct lbr_ask *ask,
     struct lbr_choice choice;
     int result;
 
+    pick.admitted = 0;
     lbr_view_begin(&view, router, now);
     result = lbr_route(router, ask, view.at, &pick, &choice);
     *block_bytes = pick.block_bytes;

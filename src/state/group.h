@@ -40,6 +40,7 @@ struct lbr_group {
     uint64_t *mask;   /* scratch of a pick: usable for this request */
     uint32_t count, capacity;
     uint32_t usable_count;
+    struct lbr_room *room; /* where requests wait; NULL: nobody has yet */
     unsigned uses;
     int by_pool; /* members are by_pool, not by_model */
 
@@ -67,8 +68,7 @@ struct lbr_group {
     struct lbr_text tier;                           /* own allocation */
     struct lbr_forecast forecast;
     struct lbr_latency_mean latency_mean;
-    struct lbr_room *room; /* where requests wait; NULL: nobody has yet */
-    uint64_t room_key;     /* a group of the same key takes the room over */
+    uint64_t room_key; /* a group of the same key takes the room over */
     struct lbr_throughput throughput;
 };
 

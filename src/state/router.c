@@ -86,6 +86,18 @@ static void expire(struct lbroute_router *router, struct lbr_ticket *ticket)
         target->expired++;
 }
 
+/* Tickets to come expire after all there are, or a whole life from now. */
+static void set_alarm(struct lbroute_router *router)
+{
+    uint64_t alarm = lbr_time_add(router->clock, router->tickets.ttl);
+
+    if (lbr_tickets_deadline(&router->tickets) < alarm)
+        alarm = lbr_tickets_deadline(&router->tickets);
+    if (lbr_waiting_deadline(&router->waiting) < alarm)
+        alarm = lbr_waiting_deadline(&router->waiting);
+    router->alarm = alarm;
+}
+
 void lbr_router_expire(struct lbroute_router *router)
 {
     struct lbr_ticket *ticket;
@@ -93,6 +105,8 @@ void lbr_router_expire(struct lbroute_router *router)
     while ((ticket = lbr_tickets_expired(&router->tickets, NULL,
                                          router->clock)) != NULL)
         expire(router, ticket);
+    lbr_waiting_expire(&router->waiting, router->clock);
+    set_alarm(router);
 }
 
 const struct lbr_price *lbr_router_find_price(
