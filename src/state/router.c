@@ -1,18 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 #include "state/router.h"
 
-/* Tells the groups of a target that a request ended which was picked so long
- * ago. */
-static void note_end(const struct lbr_target *target, uint64_t duration)
+/* Counts how long a request took, for a group where somebody is |full|, or has
+ * been. */
+static void note_duration(struct lbroute_router *router,
+                          struct lbr_group *group, int full, uint64_t duration)
 {
-    struct lbr_group *group = target->by_pool.group;
+    if (!group || !(group->throughput.measures || full))
+        return;
+    group->throughput.measures = router->waiting.used = 1;
+    lbr_throughput_ended(&group->throughput, duration);
+}
 
-    if (group && group->throughput.measures)
-        lbr_throughput_ended(&group->throughput, duration);
-    group = target->by_model.group;
-    if (group && group->throughput.measures)
-        lbr_throughput_ended(&group->throughput, duration);
-    lbr_target_wake(target);
+void lbr_router_note_duration(struct lbroute_router *router,
+                              const struct lbr_ticket *ticket)
+{
+    struct lbr_target *target = lbr_router_target(router, ticket->target);
+    uint64_t duration;
+    int full;
+
+    if (!target)
+        return;
+    full = lbr_target_full_at(target, router->clock);
+    if (!full && !router->waiting.used)
+        return;
+    duration = lbr_time_since(router->clock, ticket->picked_at);
+    note_duration(router, target->by_pool.group, full, duration);
+    note_duration(router, target->by_model.group, full, duration);
 }
 
 struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
@@ -21,7 +35,6 @@ struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
 {
     struct lbr_target *target = lbr_router_target(router, ticket->target);
     uint64_t adapter = ticket->adapter;
-    uint64_t picked_at = ticket->picked_at;
 
     *mark = ticket->slot.spare;
     if (target && ticket->task.state == LBR_TASK_WAITING)
@@ -31,7 +44,7 @@ struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
         router->orphans--;
         return NULL;
     }
-    if (lbr_target_full(target))
+    if (lbr_target_full_at(target, router->clock))
         target->full_at = router->clock;
     target->in_flight--;
     if (adapter)
@@ -39,7 +52,7 @@ struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
     (void)lbr_health_ended(&target->health, *mark);
     lbr_target_moved(target, -1);
     if (router->waiting.used)
-        note_end(target, lbr_time_since(router->clock, picked_at));
+        lbr_target_wake(target);
     return target;
 }
 
