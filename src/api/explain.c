@@ -123,10 +123,12 @@ static int explain_now(struct lbroute_router *router, struct lbr_ask *ask,
     struct lbr_view view;
     struct lbr_pick pick;
     struct lbr_choice choice;
+    struct lbr_heap_node *guesses;
     int result;
 
     pick.admitted = 0;
     lbr_view_begin(&view, router, now);
+    guesses = lbr_kv_guesses_suspend(&router->guesses, &router->kv, view.at);
     result = lbr_route(router, ask, view.at, &pick, &choice);
     *block_bytes = pick.block_bytes;
     if (result == LBROUTE_ERR_NO_TARGET)
@@ -137,6 +139,7 @@ static int explain_now(struct lbroute_router *router, struct lbr_ask *ask,
         lbr_decision_accept(decision, &pick, &choice);
     if (lbr_decision_made(result))
         list_candidates(&pick, rows);
+    lbr_kv_guesses_resume(&router->guesses, &router->kv, guesses);
     if (pick.admitted)
         lbr_pool_restore(pick.scope.pool, &pick.admission);
     restore(&view, &pick);

@@ -8,6 +8,8 @@
 #include <math.h>
 
 #define SOURCE_CHUNK_BITS 3
+/* Operations of which the data is fetched before the first of them is done. */
+#define AHEAD 32
 enum { KIND_SOURCE = 9, KIND_INDEX = 10 };
 
 /* ---- store ---- */
@@ -256,8 +258,10 @@ static void apply(struct lbr_kv_store *store, struct lbr_kv_source *source,
     size_t i;
 
     lbr_kv_row_resume(store, source);
-    lbr_kv_row_expect(store, source, ops, count);
     for (i = 0; i < count; i++) {
+        if (i % AHEAD == 0)
+            lbr_kv_row_expect(store, source, ops + i,
+                              count - i < AHEAD ? count - i : AHEAD);
         if (ops[i].verb == LBR_KV_EMPTY) {
             forget(store, source);
             source->counts.clears++;
@@ -270,7 +274,8 @@ static void apply(struct lbr_kv_store *store, struct lbr_kv_source *source,
 /* An emptied cache makes everything before it moot, missing or not. */
 static void end_gap(struct lbr_kv_store *store, struct lbr_kv_source *source)
 {
-    int outcome = source->restarted ? LBROUTE_KV_RESTARTED : LBROUTE_KV_APPLIED;
+    int outcome = source->outcome == LBROUTE_KV_RESTARTED ? LBROUTE_KV_RESTARTED
+                                                          : LBROUTE_KV_APPLIED;
 
     lbr_kv_aside_drop_until(store, source, source->open_stamp.number);
     begin_next(source, &source->open_stamp, outcome);
@@ -354,8 +359,7 @@ struct lbr_kv_hole lbr_kv_source_missing(const struct lbr_kv_source *source)
 }
 
 int lbr_kv_source_state(const struct lbr_kv_source *source,
-                        const struct lbr_kv_side *side, uint64_t now,
-                        uint64_t ttl)
+                        const struct lbr_kv_side *side, uint64_t ttl)
 {
     if (source->heard_at == LBR_NEVER)
         return LBROUTE_KV_SOURCE_NONE;
@@ -363,13 +367,12 @@ int lbr_kv_source_state(const struct lbr_kv_source *source,
         return source->restarted ? LBROUTE_KV_SOURCE_RESTARTED
                                  : LBROUTE_KV_SOURCE_GAP;
     if (side->asked_since != LBR_NEVER &&
-        lbr_time_since(now, side->asked_since) > ttl)
+        lbr_time_since(side->asked_until, side->asked_since) > ttl)
         return LBROUTE_KV_SOURCE_STALE;
     return LBROUTE_KV_SOURCE_FRESH;
 }
 
-int lbr_kv_side_state(const struct lbr_kv_side *side, uint64_t now,
-                      uint64_t ttl)
+int lbr_kv_side_state(const struct lbr_kv_side *side, uint64_t ttl)
 {
     int state = LBROUTE_KV_SOURCE_NONE;
     uint64_t heard_at = 0;
@@ -378,7 +381,7 @@ int lbr_kv_side_state(const struct lbr_kv_side *side, uint64_t now,
     for (link = side->sources.next; link != &side->sources; link = link->next) {
         const struct lbr_kv_source *source =
             LBR_OWNER(link, struct lbr_kv_source, siblings);
-        int its = lbr_kv_source_state(source, side, now, ttl);
+        int its = lbr_kv_source_state(source, side, ttl);
 
         if (its == LBROUTE_KV_SOURCE_FRESH)
             return its;
