@@ -140,8 +140,7 @@ static struct lbr_target *close_ticket(struct lbroute_router *router,
         lbr_router_learn_latency(router, ticket, event);
     if (ticket->client)
         lbr_queueing_settle(router, ticket, event);
-    lbr_router_note_duration(router, ticket);
-    target = lbr_router_close_ticket(router, ticket, &mark);
+    target = lbr_router_close_ticket(router, ticket, 0, &mark);
     router->settled[counted]++;
     if (target) {
         target->settled[counted]++;
