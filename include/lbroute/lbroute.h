@@ -62,6 +62,9 @@ typedef uint64_t lbroute_target;
 /** Handle of a picked, not yet settled request. 0 is none. */
 typedef uint64_t lbroute_ticket;
 
+/** Handle of a request that waits for a slot. 0 is none. */
+typedef uint64_t lbroute_place;
+
 /** Handle of a scorer or filter of the host's own. 0 is none. */
 typedef uint64_t lbroute_scorer;
 
@@ -106,7 +109,11 @@ enum {
     LBROUTE_ERR_NO_NEWS = -13,
     /** Bytes are not of the format that they should be of, or are cut short.
      * Nothing changed; fetch or request them again. */
-    LBROUTE_ERR_FORMAT = -14
+    LBROUTE_ERR_FORMAT = -14,
+    /** No slot now: the request waits at the decision's place. Call
+     * lbroute_next_ready() now, and whenever a slot may have become free, until
+     * it says #LBROUTE_ERR_NOT_FOUND. */
+    LBROUTE_ERR_QUEUED = -15
 };
 
 /** Bounds of strings. */
@@ -130,13 +137,40 @@ enum {
     LBROUTE_REASON_TIER = 2,       /**< Of another tier. */
     LBROUTE_REASON_DRAINING = 3,   /**< Weight 0 or drained by call. */
     LBROUTE_REASON_BENCHED = 4,    /**< Out after failures, or on trial. */
-    LBROUTE_REASON_SATURATED = 5,  /**< At its max concurrency. */
+    LBROUTE_REASON_SATURATED = 5,  /**< At its limit, or it said so. */
     LBROUTE_REASON_TOO_LARGE = 6,  /**< Input above its max input tokens. */
     LBROUTE_REASON_MODEL = 7,      /**< Serves another model. */
     LBROUTE_REASON_NO_TARGETS = 8, /**< The pool or model has no target. */
     LBROUTE_REASON_FILTERED = 9,   /**< Not kept by a filter of the host's;
                                     * checked last. */
-    LBROUTE_REASON_COUNT = 10      /**< Number of reasons. */
+    /** Nobody's verdict: the pool has a queue, in which no place is left. */
+    LBROUTE_REASON_QUEUE_FULL = 10,
+    /** Nobody's verdict: the request's deadline is over, or will be before it
+     * could go. */
+    LBROUTE_REASON_DEADLINE = 11,
+    /** Nobody's verdict: it waited for `queue.timeout`. */
+    LBROUTE_REASON_QUEUE_TIMEOUT = 12,
+    LBROUTE_REASON_COUNT = 13 /**< Number of reasons. */
+};
+
+/** Modes of admission, the values of the parameter `admission.mode`. */
+enum {
+    /** The targets' own limits. */
+    LBROUTE_ADMISSION_MAX_CONCURRENCY = 0,
+    /** At most `admission.fast_limit` on a target. */
+    LBROUTE_ADMISSION_SUPERFAST = 1,
+    /** The same while the pool is quiet, the targets' own limits while it is
+     * busy. */
+    LBROUTE_ADMISSION_HYBRID = 2,
+    /** The targets' own limits, and whoever finds no slot waits. */
+    LBROUTE_ADMISSION_QUEUE_ALL = 3,
+    LBROUTE_ADMISSION_COUNT = 4 /**< Number of modes. */
+};
+
+/** Bounds of priorities. */
+enum {
+    LBROUTE_PRIORITY_MIN = -8, /**< Last to go. */
+    LBROUTE_PRIORITY_MAX = 7   /**< First to go. */
 };
 
 /** The rule that really decided a pick (it can differ from the pool's
@@ -318,6 +352,12 @@ typedef struct lbroute_router_options {
      * they are used, but for 20 of them with the first event. */
     uint32_t max_kv_blocks;
     uint32_t max_kv_sources; /**< Sources of events; 1 to 65,535 (4,096). */
+    uint32_t max_waiting;    /**< Requests that wait, in all pools together; 1
+                              * to 8,388,607 (65,536). */
+    uint32_t reserved3;      /**< Zero. */
+    /** Bytes of copies of requests that wait (64 MiB). A request that does not
+     * fit is kept without its prompt, and is then served by load. */
+    uint64_t max_waiting_bytes;
 } lbroute_router_options;
 
 /**
@@ -342,6 +382,7 @@ void lbroute_router_options_init(lbroute_router_options *options, size_t size);
  * very long prompts. Where scorers are registered, also a buffer for each pick
  * that runs at the same time: some 80 bytes a scorer of `max_scorers`, and up
  * to 176 bytes a target of the largest pool.
+ * Copies of waiting requests are counted in (`max_waiting_bytes`).
  *
  * @param options checked as by lbroute_router_create(); `seed` may be 0.
  * @param bytes receives the bound.
@@ -1465,6 +1506,16 @@ typedef struct lbroute_request {
      * they tell blocks apart where KV events decide. */
     const lbroute_mm_item *mm_items;
     size_t mm_item_count; /**< Their number; 0 to 65,536. */
+    /** Who goes first of those that wait: the higher, #LBROUTE_PRIORITY_MIN to
+     * #LBROUTE_PRIORITY_MAX (0). */
+    int32_t priority;
+    int32_t reserved0; /**< Zero. */
+    /** Time by which it must have got its slot, ns, as `now`; 0: none. A
+     * request that cannot is rejected early, one that still waits then is
+     * given up. It does not matter where a slot is free. */
+    uint64_t deadline;
+    /** The host's own number for it, returned with each decision about it. */
+    uint64_t tag;
 } lbroute_request;
 
 /**
@@ -1507,8 +1558,10 @@ typedef struct lbroute_decision {
     /** Keyed one-way digest of the session, else of the client; 0: neither
      * was given. */
     uint64_t sticky_digest;
-    int64_t wait_ns;          /**< Wait before the request may go, ns; -1:
-                               * unknown. 0 on every pick. */
+    /** Wait before the request may go, ns; -1: unknown. On a pick 0; on
+     * #LBROUTE_ERR_QUEUED and #LBROUTE_ERR_SATURATED as it is expected; from
+     * lbroute_next_ready() as it was. */
+    int64_t wait_ns;
     int64_t prefix_matched;   /**< Leading part known on the target; -1:
                                * unknown. */
     int64_t prefix_total;     /**< Of that many; -1: unknown. */
@@ -1529,10 +1582,16 @@ typedef struct lbroute_decision {
      * the fastest `LBROUTE_MEDIUM_` that holds each; -1: unknown, or the rule
      * does not look. */
     int64_t kv_blocks[4];
-    int32_t kv_state;   /**< `LBROUTE_KV_SOURCE_` of the source that says so;
-                         * NONE:   the target never sent events, or the rule does
-                         * not   look. */
-    uint32_t reserved1; /**< Zero. */
+    int32_t kv_state;    /**< `LBROUTE_KV_SOURCE_` of the source that says so;
+                          * NONE:   the target never sent events, or the rule does
+                          * not   look. */
+    uint32_t reserved1;  /**< Zero. */
+    lbroute_place place; /**< Where the request waits, or has waited; 0: it does
+                          * not. */
+    uint64_t tag;        /**< The request's. */
+    uint32_t queue_ahead; /**< On #LBROUTE_ERR_QUEUED: requests that are
+                           * expected to go before. */
+    uint32_t reserved2;   /**< Zero. */
 } lbroute_decision;
 
 /**
@@ -1550,28 +1609,38 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  * result 0 must be settled once with lbroute_observe(); a forgotten ticket
  * releases its slot after `ticket_ttl`.
  *
+ * Where every target that could take the request is full, or others wait for
+ * the slot that is free, a pool with a queue (`queue.enabled`, or
+ * `admission.mode` 3) keeps a copy of the request and answers
+ * #LBROUTE_ERR_QUEUED with a place: see lbroute_next_ready().
+ *
  * With a pool, its targets are the candidates. Without, all targets whose
  * model is the request's; when these are in several pools, or one is in none,
  * the rule is smooth weighted round-robin whatever the pools say.
  *
  * @param router the router.
  * @param request the request; nothing of it is kept but digests and, under
- *     `cache_aware`, `pipeline` and `adaptive`, the prompt.
+ *     `cache_aware`, `pipeline` and `adaptive`, the prompt; and a copy while
+ *     it waits.
  * @param now time, ns.
- * @param decision receives the answer, also on #LBROUTE_ERR_NO_TARGET and
- *     #LBROUTE_ERR_SATURATED (reason and counts); prepared by
+ * @param decision receives the answer, also on #LBROUTE_ERR_NO_TARGET,
+ *     #LBROUTE_ERR_SATURATED (reason, counts and expected wait) and
+ *     #LBROUTE_ERR_QUEUED (place, expected wait); prepared by
  *     lbroute_decision_init().
- * @return 0; #LBROUTE_ERR_NO_TARGET; #LBROUTE_ERR_SATURATED;
+ * @return 0; #LBROUTE_ERR_QUEUED; #LBROUTE_ERR_NO_TARGET;
+ *     #LBROUTE_ERR_SATURATED;
  *     #LBROUTE_ERR_NOT_FOUND for a stale pool; #LBROUTE_ERR_LIMIT at
  *     `max_tickets`; #LBROUTE_ERR_INVALID for NULL, neither pool nor model, or
  *     a NULL pointer with a length; #LBROUTE_ERR_RANGE for token counts below
- *     -1, too many exclusions or too long a lookup; #LBROUTE_ERR_BUSY when
+ *     -1, too many exclusions, too long a lookup or a priority that there is
+ *     not; #LBROUTE_ERR_BUSY when
  *     called from a scorer of the same router; #LBROUTE_ERR_NO_MEMORY;
  *     #LBROUTE_ERR_UNSUPPORTED. A call that fails moves no cursor, count or
  *     random generator (rejections, and what scorers did, are counted in the
  *     statistics).
  *
- * [any thread]. No allocation once warm; a prompt that is new to a
+ * [any thread]. No allocation once warm, but for the copy of a request that
+ * waits; a prompt that is new to a
  * `cache_aware` or `pipeline` pool may take some within the budget, and without
  * memory only its head is remembered. Logarithmic in the pool's targets for the
  * load and weight rules; linear under `fastest` and `predicted_latency`, when a
@@ -1631,7 +1700,7 @@ void lbroute_candidate_init(lbroute_candidate *candidate, size_t size);
  * @param capacity how many fit.
  * @param count receives the number of candidates, also when it is above
  *     `capacity` (the rest was left out); may be NULL.
- * @return as lbroute_pick().
+ * @return as lbroute_pick(); on #LBROUTE_ERR_QUEUED without a place.
  *
  * [any thread], linear in the candidates.
  */
@@ -1655,10 +1724,14 @@ typedef struct lbroute_event {
     int64_t input_tokens;
     int64_t cached_tokens; /**< Of the input, found in its cache. */
     int64_t output_tokens; /**< Of the answer. */
+    /** On OVERLOAD what the target's Retry-After says, ns from `now`: it counts
+     * as full until then, but for `admission.retry_max` at most. -1 (default):
+     * unknown; its load only counts more for a while. */
+    int64_t retry_after_ns;
 } lbroute_event;
 
 /**
- * Fills in the defaults (no ticket, kind 0, latency and usage -1).
+ * Fills in the defaults (no ticket, kind 0, latency, usage and retry -1).
  *
  * @param event the struct, at least `size` bytes; NULL does nothing.
  * @param size sizeof(lbroute_event) as the caller sees it.
@@ -1682,7 +1755,7 @@ void lbroute_event_init(lbroute_event *event, size_t size);
  *     never existed (nothing happens); #LBROUTE_ERR_INVALID for NULL or an
  *     unknown kind. With an unknown kind an open ticket is settled all the
  *     same, as CANCEL would: a slot that leaks is the greater harm.
- *     #LBROUTE_ERR_RANGE for a latency or token count below -1: the event
+ *     #LBROUTE_ERR_RANGE for a latency, count or time below -1: the event
  *     counts all the same, but the bad number is taken for one that was not
  *     measured.
  *
@@ -1692,8 +1765,55 @@ int lbroute_observe(lbroute_router *router, const lbroute_event *event,
                     uint64_t now);
 
 /**
- * Lets time pass: releases the slots of expired tickets. lbroute_pick() and
- * lbroute_observe() do it too; only hosts that idle need this.
+ * Hands out the next waiting request that can go, or that never will. Call it
+ * after every lbroute_pick() with result #LBROUTE_ERR_QUEUED, and after every
+ * call that may free a slot (a settled ticket, a target added, restored or
+ * changed, another parameter, lbroute_tick()), until it says
+ * #LBROUTE_ERR_NOT_FOUND. Every place ends once: here, or by
+ * lbroute_place_cancel().
+ *
+ * Of the requests that wait for the same pool and tier, priority decides who
+ * goes first; within a priority those clients whose requests have cost least
+ * so far; for a client the oldest. See docs/capacity.md.
+ *
+ * @param router the router.
+ * @param now time, ns.
+ * @param decision receives the answer for the place that it names, as
+ *     lbroute_pick() would give it now; prepared by lbroute_decision_init().
+ *     `wait_ns` is how long the request has waited.
+ * @return 0: the request goes, the decision has target and ticket;
+ *     #LBROUTE_ERR_SATURATED: it waited too long (reason QUEUE_TIMEOUT or
+ *     DEADLINE), or #LBROUTE_ERR_NO_TARGET: nobody may take it any more; either
+ *     way its place is gone, answer its client; #LBROUTE_ERR_NOT_FOUND: nobody
+ *     can go now. #LBROUTE_ERR_LIMIT at `max_tickets`, #LBROUTE_ERR_NO_MEMORY,
+ *     #LBROUTE_ERR_BUSY (as lbroute_pick()): all wait on.
+ *     #LBROUTE_ERR_INVALID.
+ *
+ * [any thread]. Constant time when nobody can go; else as lbroute_pick(), for
+ * up to 64 requests that the free slots do not suit.
+ */
+int lbroute_next_ready(lbroute_router *router, uint64_t now,
+                       lbroute_decision *decision);
+
+/**
+ * Gives up a request that waits: its client went away.
+ *
+ * @param router the router.
+ * @param place its place.
+ * @param now time, ns.
+ * @return 0: it will not be handed out; #LBROUTE_ERR_NOT_FOUND: it already was,
+ *     or was given up (settle its ticket by CANCEL, if it has one);
+ *     #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], logarithmic in those that wait.
+ */
+int lbroute_place_cancel(lbroute_router *router, lbroute_place place,
+                         uint64_t now);
+
+/**
+ * Lets time pass: releases the slots of expired tickets and ends the waiting of
+ * requests whose time is over. lbroute_pick(), lbroute_observe() and
+ * lbroute_next_ready() do it too; only hosts that idle need this.
  *
  * @param router the router.
  * @param now time, ns.
@@ -1704,7 +1824,9 @@ int lbroute_observe(lbroute_router *router, const lbroute_event *event,
 int lbroute_tick(lbroute_router *router, uint64_t now);
 
 /**
- * The time at which lbroute_tick() has something to do.
+ * The time at which lbroute_tick() and, where requests wait,
+ * lbroute_next_ready() have something to do; the latest time seen if the latter
+ * has now.
  *
  * @param router the router.
  * @return ns, or UINT64_MAX when nothing is pending or for NULL.
@@ -1716,9 +1838,9 @@ uint64_t lbroute_next_deadline(lbroute_router *router);
 /**
  * Writes one response header that describes a decision: Server, Pool, Weight,
  * In-Flight, Wait-Ms, Algorithm, Sticky, Prefix, Reject-Reason, Kv-Blocks,
- * Kv-State, as far as the decision knows them, each name after the router's
- * header prefix. Bytes above 126 are percent-escaped; control characters cannot
- * occur.
+ * Kv-State, Queue-Ahead, as far as the decision knows them, each name after the
+ * router's header prefix. Bytes above 126 are percent-escaped; control
+ * characters cannot occur.
  *
  * @param router the router (for the prefix).
  * @param decision from lbroute_pick() or lbroute_explain().
@@ -1978,6 +2100,15 @@ typedef struct lbroute_stats {
                               * being taken away. */
     uint64_t kv_sources;     /**< Sources of events now. */
     uint64_t kv_evicted;     /**< Blocks that made room for others. */
+    uint64_t waiting;        /**< Requests that wait now. */
+    uint64_t waiting_bytes;  /**< Memory of their copies. */
+    uint64_t places;         /**< Places now: these, and those whose end was not
+                              * yet reported by lbroute_next_ready(). */
+    uint64_t queued;         /**< Requests that ever waited. */
+    uint64_t queue_served;   /**< Of these, got a slot. */
+    uint64_t queue_timeouts; /**< Waited too long. */
+    uint64_t queue_cancelled; /**< Were given up by the host. */
+    uint64_t queue_refused;   /**< Found nobody any more who may take them. */
 } lbroute_stats;
 
 /**
@@ -2000,6 +2131,51 @@ void lbroute_stats_init(lbroute_stats *stats, size_t size);
  * [any thread], constant time, no effect.
  */
 int lbroute_get_stats(lbroute_router *router, lbroute_stats *stats);
+
+/** Capacity of a pool. Fill with lbroute_pool_stats_init(). */
+typedef struct lbroute_pool_stats {
+    size_t size;           /**< sizeof this struct. */
+    int32_t mode;          /**< `LBROUTE_ADMISSION_` mode. */
+    int32_t busy;          /**< 1: a hybrid pool, and busy. */
+    uint64_t mode_changes; /**< How often a hybrid pool became busy or quiet. */
+    double arrivals;    /**< Of a hybrid pool, requests per second as it counts
+                         * them; NaN in other modes. */
+    uint64_t in_flight; /**< Requests in flight on its targets. */
+    uint64_t limit;     /**< Sum of the limits in force; a target without one
+                         * does not count. */
+    uint64_t waiting;   /**< Requests that wait for its targets. */
+    /** Time between two ends of a request now, ns: what a free slot is expected
+     * to take; NaN: unknown. */
+    double slot_gap_ns;
+    uint64_t queued;          /**< Requests that ever waited for the pool. */
+    uint64_t queue_served;    /**< Of these, got a slot. */
+    uint64_t queue_timeouts;  /**< Waited too long. */
+    uint64_t queue_cancelled; /**< Were given up by the host. */
+    uint64_t queue_refused;   /**< Found nobody any more who may take them. */
+} lbroute_pool_stats;
+
+/**
+ * Prepares the struct for lbroute_get_pool_stats().
+ *
+ * @param stats the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_pool_stats) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_pool_stats_init(lbroute_pool_stats *stats, size_t size);
+
+/**
+ * Reads the capacity of a pool as of the router's latest call with a time.
+ *
+ * @param router the router.
+ * @param pool the pool.
+ * @param stats receives copies; prepared by lbroute_pool_stats_init().
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], linear in the pool's targets, no effect.
+ */
+int lbroute_get_pool_stats(lbroute_router *router, lbroute_pool pool,
+                           lbroute_pool_stats *stats);
 
 /** Counts and state of a target. Fill with lbroute_target_stats_init(). */
 typedef struct lbroute_target_stats {
@@ -2045,6 +2221,11 @@ typedef struct lbroute_target_stats {
     int32_t kv_state;
     uint64_t kv_blocks; /**< Blocks resident there by KV events. */
     int64_t kv_age_ns;  /**< Since the latest batch; -1: none ever. */
+    /** Time for which it still counts as full because it said so, ns. */
+    int64_t retry_left_ns;
+    uint32_t limit; /**< The limit in force: its own, or what the pool's mode
+                     * of admission makes of it; 0: none. */
+    uint32_t reserved1; /**< Zero. */
 } lbroute_target_stats;
 
 /**

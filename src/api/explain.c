@@ -2,6 +2,7 @@
 #include "base/abi.h"
 #include "policy/decision.h"
 #include "policy/filter.h"
+#include "policy/queueing.h"
 #include "policy/request.h"
 #include "policy/route.h"
 #include "policy/strategy.h"
@@ -98,6 +99,23 @@ static void restore(struct lbr_view *view, const struct lbr_pick *pick)
             lbr_view_restore_one(view, group->members[i]->by_pool.group);
 }
 
+/* What a pick would say that nobody is to take now, though (|free|) somebody
+ * could. */
+static int turn_away(const struct lbr_pick *pick, int free,
+                     lbroute_decision *decision)
+{
+    struct lbr_rejection rejection;
+    struct lbr_outlook outlook;
+    int result = lbr_filter_explain(pick, &rejection);
+
+    lbr_decision_reject(decision, pick, &rejection);
+    if (!free && result != LBROUTE_ERR_SATURATED)
+        return result;
+    lbr_queueing_foresee(pick, free, &outlook);
+    lbr_queueing_describe(&outlook, decision);
+    return outlook.result;
+}
+
 static int explain_now(struct lbroute_router *router, struct lbr_ask *ask,
                        uint64_t now, lbroute_decision *decision,
                        struct rows *rows, size_t *block_bytes)
@@ -105,23 +123,25 @@ static int explain_now(struct lbroute_router *router, struct lbr_ask *ask,
     struct lbr_view view;
     struct lbr_pick pick;
     struct lbr_choice choice;
-    struct lbr_rejection rejection;
     struct lbr_heap_node *guesses;
     int result;
 
+    pick.admitted = 0;
     lbr_view_begin(&view, router, now);
     guesses = lbr_kv_guesses_suspend(&router->guesses, &router->kv, view.at);
     result = lbr_route(router, ask, view.at, &pick, &choice);
     *block_bytes = pick.block_bytes;
-    if (!result)
+    if (result == LBROUTE_ERR_NO_TARGET)
+        result = turn_away(&pick, 0, decision);
+    else if (!result && lbr_queueing_must_wait(&pick))
+        result = turn_away(&pick, 1, decision);
+    else if (!result)
         lbr_decision_accept(decision, &pick, &choice);
-    if (result == LBROUTE_ERR_NO_TARGET) {
-        result = lbr_filter_explain(&pick, &rejection);
-        lbr_decision_reject(decision, &pick, &rejection);
-    }
     if (lbr_decision_made(result))
         list_candidates(&pick, rows);
     lbr_kv_guesses_resume(&router->guesses, &router->kv, guesses);
+    if (pick.admitted)
+        lbr_pool_restore(pick.scope.pool, &pick.admission);
     restore(&view, &pick);
     lbr_view_end(&view);
     return result;

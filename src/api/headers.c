@@ -164,6 +164,12 @@ static void put_kv_state(struct value *value, const lbroute_decision *decision)
         put_text(value, states[decision->kv_state]);
 }
 
+static void put_ahead(struct value *value, const lbroute_decision *decision)
+{
+    if (decision->place && !decision->target && !decision->reason)
+        put_number(value, decision->queue_ahead);
+}
+
 static const struct {
     const char *name;
     void (*put)(struct value *value, const lbroute_decision *decision);
@@ -173,7 +179,7 @@ static const struct {
     {"Wait-Ms", put_wait},         {"Algorithm", put_algorithm},
     {"Sticky", put_sticky},        {"Prefix", put_prefix},
     {"Reject-Reason", put_reason}, {"Kv-Blocks", put_kv_blocks},
-    {"Kv-State", put_kv_state},
+    {"Kv-State", put_kv_state},    {"Queue-Ahead", put_ahead},
 };
 
 #define HEADERS (sizeof headers / sizeof headers[0])

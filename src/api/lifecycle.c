@@ -10,6 +10,7 @@
 #define MOST_SCORERS 1024U
 #define MOST_PRICES 1048576U
 #define MOST_KV_SOURCES 65535U
+#define MOST_WAITING 8388607U
 
 enum { KIND_POOL = 1, KIND_TARGET = 2, KIND_MODEL = 5 };
 enum { POOL_CHUNK_BITS = 3, TARGET_CHUNK_BITS = 4, MODEL_CHUNK_BITS = 3 };
@@ -30,6 +31,8 @@ static void set_defaults(lbroute_router_options *options)
     options->max_prices = 16384;
     options->max_kv_blocks = 1048576;
     options->max_kv_sources = 4096;
+    options->max_waiting = 65536;
+    options->max_waiting_bytes = 67108864;
 }
 
 void lbroute_router_options_init(lbroute_router_options *options, size_t size)
@@ -52,7 +55,8 @@ static int check_options(const lbroute_router_options *options)
     if (!allocator->allocate != !allocator->release)
         return LBROUTE_ERR_INVALID;
     if (options->single_threaded < 0 || options->single_threaded > 1 ||
-        options->reserved0 || options->reserved1 || options->reserved2)
+        options->reserved0 || options->reserved1 || options->reserved2 ||
+        options->reserved3)
         return LBROUTE_ERR_INVALID;
     if (outside(options->max_pools, MOST_POOLS) ||
         outside(options->max_targets, MOST_TARGETS) ||
@@ -62,7 +66,7 @@ static int check_options(const lbroute_router_options *options)
         outside(options->max_prices, MOST_PRICES) ||
         outside(options->max_kv_blocks, MOST_RECORDS) ||
         outside(options->max_kv_sources, MOST_KV_SOURCES) ||
-        !options->ticket_ttl)
+        outside(options->max_waiting, MOST_WAITING) || !options->ticket_ttl)
         return LBROUTE_ERR_RANGE;
     if (lbr_text_broken(options->header_prefix, options->header_prefix_len))
         return LBROUTE_ERR_INVALID;
@@ -110,7 +114,9 @@ int lbroute_router_estimate(const lbroute_router_options *in, size_t *bytes)
         lbr_stages_estimate(options.max_scorers) +
         lbr_prices_estimate(options.max_prices) +
         lbr_kv_store_estimate(options.max_kv_blocks, options.max_kv_sources) +
-        lbr_kv_guesses_estimate(options.max_kv_blocks);
+        lbr_kv_guesses_estimate(options.max_kv_blocks) +
+        lbr_waiting_estimate(options.max_waiting, options.max_waiting_bytes,
+                             2 * targets);
     return LBROUTE_OK;
 }
 
@@ -146,6 +152,8 @@ static void set_tables(struct lbroute_router *router,
     lbr_map_init(&router->target_names, memory);
     lbr_map_init(&router->model_names, memory);
     lbr_params_init(&router->loose.params);
+    lbr_waiting_init(&router->waiting, memory, &router->pools, &router->alarm,
+                     options->max_waiting, options->max_waiting_bytes);
     lbr_tickets_init(&router->tickets, memory, options->max_tickets,
                      options->ticket_ttl);
     lbr_sessions_init(&router->sessions, memory, options->max_sessions);
@@ -237,6 +245,7 @@ void lbroute_router_destroy(struct lbroute_router *router)
     if (!router)
         return;
     lbr_stages_destroy(&router->stages);
+    lbr_waiting_destroy(&router->waiting);
     destroy_objects(router);
     lbr_kv_guesses_destroy(&router->guesses);
     lbr_kv_store_destroy(&router->kv);

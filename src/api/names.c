@@ -29,6 +29,7 @@ const char *lbroute_strerror(int code)
         "no news in the text: nothing changed, check what was scraped",
         "bytes of another format, or cut short: nothing changed, request them "
         "again",
+        "no slot now: the request waits at its place, ask lbroute_next_ready()",
     };
 
     if (code > 0 || code <= -(int)(sizeof texts / sizeof texts[0]))
@@ -39,8 +40,9 @@ const char *lbroute_strerror(int code)
 const char *lbroute_reason_name(int reason)
 {
     static const char *const names[LBROUTE_REASON_COUNT] = {
-        "none",      "excluded",  "no_tier",     "drained",    "benched",
-        "saturated", "too_large", "wrong_model", "no_targets", "filtered"};
+        "none",       "excluded",  "no_tier",      "drained",    "benched",
+        "saturated",  "too_large", "wrong_model",  "no_targets", "filtered",
+        "queue_full", "deadline",  "queue_timeout"};
 
     if (reason < 0 || reason >= LBROUTE_REASON_COUNT)
         return "unknown";

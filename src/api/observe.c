@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/abi.h"
-#include "state/router.h"
+#include "policy/queueing.h"
 
 static void set_defaults(lbroute_event *event)
 {
     memset(event, 0, sizeof *event);
     event->latency_ns = -1;
     event->input_tokens = event->cached_tokens = event->output_tokens = -1;
+    event->retry_after_ns = -1;
 }
 
 void lbroute_event_init(lbroute_event *event, size_t size)
@@ -48,11 +49,32 @@ static void learn_failure(struct lbroute_router *router,
     lbr_target_changed(target);
 }
 
+static void learn_overload(struct lbroute_router *router,
+                           struct lbr_target *target, int64_t retry_after)
+{
+    uint64_t most = target->pool->params.admission.retry_max;
+    uint64_t until;
+
+    /* The refused request counts among those that filled it. */
+    lbr_signals_overload(&target->signals, target->in_flight + 1,
+                         router->clock);
+    if (retry_after > 0) {
+        until = lbr_time_add(router->clock, (uint64_t)retry_after < most
+                                                ? (uint64_t)retry_after
+                                                : most);
+        if (target->closed_until < until)
+            target->closed_until = until;
+        target->ceiling = 0;
+    }
+    lbr_target_changed(target);
+}
+
 /* What an outcome teaches about its target. */
 static void learn(struct lbroute_router *router, struct lbr_target *target,
-                  int kind, lbr_health_mark mark, const struct lesson *lesson)
+                  const lbroute_event *event, lbr_health_mark mark,
+                  const struct lesson *lesson)
 {
-    switch (kind) {
+    switch (event->kind) {
     case LBROUTE_EVENT_SUCCESS:
         learn_success(router, target, mark, lesson);
         break;
@@ -61,10 +83,7 @@ static void learn(struct lbroute_router *router, struct lbr_target *target,
         learn_failure(router, target, mark);
         break;
     case LBROUTE_EVENT_OVERLOAD:
-        /* The refused request counts among those that filled it. */
-        lbr_signals_overload(&target->signals, target->in_flight + 1,
-                             router->clock);
-        lbr_target_changed(target);
+        learn_overload(router, target, event->retry_after_ns);
         break;
     default:
         break;
@@ -80,7 +99,7 @@ static int known_kind(int kind)
 static int has_numbers(const lbroute_event *event)
 {
     return (event->latency_ns & event->input_tokens & event->cached_tokens &
-            event->output_tokens) != -1;
+            event->output_tokens & event->retry_after_ns) != -1;
 }
 
 static void count_tokens(uint64_t *sum, int64_t tokens)
@@ -100,7 +119,8 @@ static int read_numbers(struct lbr_target *target, const lbroute_event *event)
         count_tokens(&target->latency.output_tokens, event->output_tokens);
     }
     if (event->latency_ns < -1 || event->input_tokens < -1 ||
-        event->cached_tokens < -1 || event->output_tokens < -1)
+        event->cached_tokens < -1 || event->output_tokens < -1 ||
+        event->retry_after_ns < -1)
         return LBROUTE_ERR_RANGE;
     return LBROUTE_OK;
 }
@@ -118,11 +138,13 @@ static struct lbr_target *close_ticket(struct lbroute_router *router,
     if (ticket->task.state != LBR_TASK_UNTOLD &&
         event->kind == LBROUTE_EVENT_SUCCESS)
         lbr_router_learn_latency(router, ticket, event);
-    target = lbr_router_close_ticket(router, ticket, &mark);
+    if (ticket->client)
+        lbr_queueing_settle(router, ticket, event);
+    target = lbr_router_close_ticket(router, ticket, 0, &mark);
     router->settled[counted]++;
     if (target) {
         target->settled[counted]++;
-        learn(router, target, event->kind, mark, &lesson);
+        learn(router, target, event, mark, &lesson);
     }
     return target;
 }
@@ -179,11 +201,18 @@ int lbroute_tick(lbroute_router *router, uint64_t now)
 uint64_t lbroute_next_deadline(lbroute_router *router)
 {
     uint64_t deadline;
+    uint64_t waiting;
 
     if (!router)
         return UINT64_MAX;
     lbr_router_enter(router);
     deadline = lbr_tickets_deadline(&router->tickets);
+    waiting = lbr_waiting_deadline(&router->waiting);
+    if (!lbr_list_empty(&router->waiting.awake) ||
+        !lbr_list_empty(&router->waiting.ended))
+        waiting = router->clock;
+    if (waiting < deadline)
+        deadline = waiting;
     (void)lbr_router_leave(router, LBROUTE_OK);
     return deadline;
 }

@@ -2,17 +2,50 @@
 #include "base/abi.h"
 #include "policy/decision.h"
 #include "policy/filter.h"
+#include "policy/queueing.h"
 #include "policy/request.h"
 #include "policy/route.h"
 
-static int reject(struct lbroute_router *router, const struct lbr_pick *pick,
-                  lbroute_decision *decision)
+/* Lets the request wait, or says that it must be copied first. */
+static int queue_up(const struct lbr_pick *pick, struct lbr_ask *ask,
+                    const struct lbr_outlook *outlook,
+                    lbroute_decision *decision)
+{
+    struct lbr_waiter *waiter;
+    int result = ask->copy_failed;
+
+    if (!ask->copy && !result)
+        return LBR_ROUTE_NEEDS_COPY;
+    if (!result)
+        result = lbr_queueing_enter(pick, ask, outlook, &waiter);
+    if (result)
+        return result;
+    decision->place = waiter->slot.handle;
+    return LBROUTE_ERR_QUEUED;
+}
+
+/* For a request that nobody is to take now, though (|free|) somebody could. */
+static int turn_away(const struct lbr_pick *pick, struct lbr_ask *ask, int free,
+                     lbroute_decision *decision)
 {
     struct lbr_rejection rejection;
+    struct lbr_outlook outlook;
     int result = lbr_filter_explain(pick, &rejection);
 
-    router->rejections[rejection.main_reason]++;
     lbr_decision_reject(decision, pick, &rejection);
+    if (free || result == LBROUTE_ERR_SATURATED) {
+        lbr_queueing_foresee(pick, free, &outlook);
+        lbr_queueing_describe(&outlook, decision);
+        result = outlook.result;
+        if (result == LBROUTE_ERR_QUEUED)
+            result = queue_up(pick, ask, &outlook, decision);
+        if (result == LBROUTE_ERR_LIMIT) {
+            decision->reason = LBROUTE_REASON_QUEUE_FULL;
+            result = LBROUTE_ERR_SATURATED;
+        }
+    }
+    if (result == LBROUTE_ERR_SATURATED || result == LBROUTE_ERR_NO_TARGET)
+        pick->router->rejections[decision->reason]++;
     return result;
 }
 
@@ -28,7 +61,9 @@ static int pick_now(struct lbroute_router *router, struct lbr_ask *ask,
 
     *block_bytes = pick.block_bytes;
     if (result == LBROUTE_ERR_NO_TARGET)
-        return reject(router, &pick, decision);
+        return turn_away(&pick, ask, 0, decision);
+    if (!result && lbr_queueing_must_wait(&pick))
+        return turn_away(&pick, ask, 1, decision);
     if (!result)
         result = lbr_tickets_open(&router->tickets, router->clock, &ticket);
     if (result)

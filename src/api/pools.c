@@ -252,6 +252,7 @@ static int set_param(struct lbroute_router *router, struct lbr_pool *pool,
         restart_shares(pool);
     pool->params = params;
     set_trie_kind(router, pool);
+    lbr_pool_renew_cap(pool);
     for (group = pool->groups; group; group = group->next)
         for (i = 0; i < group->count; i++)
             lbr_target_changed(group->members[i]);

@@ -30,6 +30,14 @@ static void collect(const struct lbroute_router *router, lbroute_stats *stats)
     stats->kv_contents = router->kv.index.nodes.count;
     stats->kv_sources = router->kv.sources.live;
     stats->kv_evicted = router->kv.index.evicted;
+    stats->waiting = router->waiting.count;
+    stats->waiting_bytes = router->waiting.bytes;
+    stats->places = router->waiting.places.live;
+    stats->queued = router->waiting.counts.queued;
+    stats->queue_served = router->waiting.counts.served;
+    stats->queue_timeouts = router->waiting.counts.timed_out;
+    stats->queue_cancelled = router->waiting.counts.cancelled;
+    stats->queue_refused = router->waiting.counts.refused;
 }
 
 int lbroute_get_stats(lbroute_router *router, lbroute_stats *out)
@@ -162,6 +170,9 @@ static void collect_target(const struct lbr_view *view,
     memcpy(stats->settled, target->settled, sizeof target->settled);
     stats->expired = target->expired;
     stats->in_flight = target->in_flight;
+    stats->limit = lbr_target_limit(target);
+    stats->retry_left_ns =
+        lbr_time_signed(lbr_time_since(target->closed_until, view->at));
     stats->weight = target->weight_now;
     stats->load = lbr_target_load(target);
     stats->others = target->extra - pressure;

@@ -37,6 +37,17 @@ static void clear(lbroute_decision *decision)
     clear_resident(decision->kv_blocks);
     decision->kv_state = LBROUTE_KV_SOURCE_NONE;
     decision->reserved1 = 0;
+    decision->place = 0;
+    decision->queue_ahead = decision->reserved2 = 0;
+}
+
+static void note_pool(lbroute_decision *decision, const struct lbr_pool *pool)
+{
+    if (!pool)
+        return;
+    decision->pool = pool->slot.handle;
+    decision->pool_name_len = (uint32_t)pool->name.length;
+    lbr_text_export(decision->pool_name, pool->name);
 }
 
 void lbroute_decision_init(lbroute_decision *decision, size_t size)
@@ -60,18 +71,13 @@ static uint32_t count_candidates(const struct lbr_pick *pick)
 /* What holds for every answer. */
 static void note_pick(lbroute_decision *decision, const struct lbr_pick *pick)
 {
-    const struct lbr_pool *pool = pick->scope.pool;
-
     clear(decision);
     decision->sticky_digest = pick->ask->sticky_digest;
     decision->candidates = count_candidates(pick);
     decision->eligible = pick->eligible;
     decision->bench_ignored = pick->bench_ignored;
-    if (!pool)
-        return;
-    decision->pool = pool->slot.handle;
-    decision->pool_name_len = (uint32_t)pool->name.length;
-    lbr_text_export(decision->pool_name, pool->name);
+    decision->tag = pick->ask->request->tag;
+    note_pool(decision, pick->scope.pool);
 }
 
 /* A latency for a field where -1 means unknown, and nothing takes no time. */
@@ -114,7 +120,7 @@ void lbr_decision_accept(lbroute_decision *decision,
     decision->rule = choice->rule;
     decision->score = choice->score;
     decision->in_flight = target->in_flight + 1;
-    decision->max_concurrency = target->max_concurrency;
+    decision->max_concurrency = lbr_target_limit(target);
     decision->weight = target->weight_now;
     decision->load = lbr_target_load(target);
     decision->wait_ns = 0;
@@ -143,7 +149,7 @@ void lbr_candidate_describe(lbroute_candidate *candidate,
     candidate->target = target->slot.handle;
     candidate->verdict = verdict;
     candidate->in_flight = target->in_flight;
-    candidate->max_concurrency = target->max_concurrency;
+    candidate->max_concurrency = lbr_target_limit(target);
     candidate->weight = target->weight_now;
     candidate->load = lbr_target_load(target);
     candidate->relative_load = (double)NAN;
@@ -186,4 +192,13 @@ void lbr_decision_reject(lbroute_decision *decision,
     decision->max_concurrency = rejection->limit;
     for (reason = 0; reason < LBROUTE_REASON_COUNT; reason++)
         decision->reasons[reason] = rejection->verdicts[reason];
+}
+
+void lbr_decision_give_up(lbroute_decision *decision,
+                          const struct lbr_pool *pool, int reason)
+{
+    clear(decision);
+    decision->tag = 0;
+    decision->reason = reason;
+    note_pool(decision, pool);
 }

@@ -9,7 +9,7 @@
 static inline int lbr_decision_made(int result)
 {
     return result == LBROUTE_OK || result == LBROUTE_ERR_NO_TARGET ||
-           result == LBROUTE_ERR_SATURATED;
+           result == LBROUTE_ERR_SATURATED || result == LBROUTE_ERR_QUEUED;
 }
 
 /* Writes down a choice, before it is committed. */
@@ -28,5 +28,10 @@ void lbr_candidate_describe(lbroute_candidate *candidate,
 void lbr_decision_reject(lbroute_decision *decision,
                          const struct lbr_pick *pick,
                          const struct lbr_rejection *rejection);
+
+/* Says that nothing was decided for a request that waited in |pool| (NULL:
+ * gone, or none), but that |reason| ended its waiting. */
+void lbr_decision_give_up(lbroute_decision *decision,
+                          const struct lbr_pool *pool, int reason);
 
 #endif

@@ -235,10 +235,12 @@ int lbr_filter_explain(const struct lbr_pick *pick,
             if (verdict == LBROUTE_REASON_SATURATED &&
                 !unsuitable(pick, target)) {
                 rejection->in_flight += target->in_flight;
-                rejection->limit += target->max_concurrency;
+                rejection->limit += lbr_target_limit(target);
+                rejection->waiting_helps = 1;
             }
         }
     if (pick->scope.candidates)
         rejection->main_reason = main_reason(rejection);
-    return rejection->limit ? LBROUTE_ERR_SATURATED : LBROUTE_ERR_NO_TARGET;
+    return rejection->waiting_helps ? LBROUTE_ERR_SATURATED
+                                    : LBROUTE_ERR_NO_TARGET;
 }

@@ -39,9 +39,12 @@ struct lbr_ask {
     uint64_t adapter;     /* digest of the adapter; 0: none */
     struct lbr_hashed hashed;
     struct lbr_chains chains;
-    struct lbr_run *run; /* of the pool's own stages, once begun */
-    uint32_t rounds;     /* of them that came to nothing */
-    int explains;        /* asked by lbroute_explain() */
+    struct lbr_run *run;           /* of the pool's own stages, once begun */
+    uint32_t rounds;               /* of them that came to nothing */
+    int explains;                  /* asked by lbroute_explain() */
+    struct lbr_request_copy *copy; /* for the case that it has to wait */
+    int copy_failed;               /* why there is none, an error code */
+    int arrived; /* counted among the arrivals of its pool, or need not be */
 };
 
 static inline uint64_t *lbr_hashed_blocks(const struct lbr_hashed *hashed)
@@ -149,6 +152,10 @@ struct lbr_pick {
     uint64_t look;          /* number of this pick's look at what is resident
                              * everywhere, 0: none */
     struct lbr_blend blend;
+
+    /* State of a hybrid pool before an explanation counted the arrival. */
+    struct lbr_admission admission;
+    int admitted;
 };
 
 /* Why nobody was eligible. */
@@ -156,6 +163,7 @@ struct lbr_rejection {
     uint32_t verdicts[LBROUTE_REASON_COUNT];
     int main_reason;           /* the verdict that most targets have */
     uint32_t in_flight, limit; /* sums over the full targets */
+    int waiting_helps;         /* there are such */
 };
 
 /* The leading blocks of a prompt that are resident at a target. */

@@ -74,7 +74,9 @@ static int check(const lbroute_request *request)
     if (request->input_tokens < -1 || request->output_tokens < -1 ||
         request->cached_tokens < -1 || request->exclude_len > MOST_EXCLUSIONS ||
         request->lookup_len > MOST_LOOKUPS ||
-        request->mm_item_count > MOST_ITEMS)
+        request->mm_item_count > MOST_ITEMS ||
+        (uint32_t)request->priority - (uint32_t)LBROUTE_PRIORITY_MIN >
+            (uint32_t)(LBROUTE_PRIORITY_MAX - LBROUTE_PRIORITY_MIN))
         return LBROUTE_ERR_RANGE;
     return check_items(request);
 }
@@ -216,6 +218,8 @@ int lbr_request_read(const struct lbroute_router *router,
     ask->run = NULL;
     ask->rounds = 0;
     ask->explains = 0;
+    ask->copy = NULL;
+    ask->copy_failed = ask->arrived = 0;
     if (request->session_len)
         lbr_request_hash_key(ask); /* short: cheaper than asking */
     return LBROUTE_OK;

@@ -5,6 +5,7 @@
 #include "policy/filter.h"
 #include "policy/judge.h"
 #include "policy/latency.h"
+#include "policy/queueing.h"
 #include "policy/request.h"
 #include "policy/strategy.h"
 
@@ -118,6 +119,18 @@ static void start(struct lbr_pick *pick, struct lbroute_router *router,
     pick->blend.known = 0;
 }
 
+/* Lets a hybrid pool know of the request, once. */
+static void admit(struct lbr_pick *pick, struct lbr_ask *ask)
+{
+    struct lbr_pool *pool = pick->scope.pool;
+
+    pick->admission = pool->admission;
+    pick->admitted = 1;
+    if (lbr_pool_admit(pool, pick->now, !ask->arrived) && !ask->explains)
+        lbr_pool_wake(pool);
+    ask->arrived = !ask->explains;
+}
+
 /* Everybody whom the filters let pass, those of the pool's own included, once
  * they have been asked. */
 static int find_candidates(struct lbr_pick *pick, struct lbr_ask *ask)
@@ -143,6 +156,9 @@ int lbr_route(struct lbroute_router *router, struct lbr_ask *ask, uint64_t now,
     result = lbr_scope_resolve(router, ask->request, &pick->scope);
     if (result)
         return result;
+    if (pick->scope.pool &&
+        pick->scope.pool->params.admission.mode == LBR_ADMIT_HYBRID)
+        admit(pick, ask);
     if (lacks_key(pick))
         return LBR_ROUTE_NEEDS_KEY;
     pick->block_bytes = wanted_blocks(pick);
@@ -177,6 +193,9 @@ int lbr_route_act(struct lbroute_router *router, struct lbr_ask *ask,
     case LBR_ROUTE_NEEDS_CHAINS:
         lbr_chains_make(router, ask);
         return 1;
+    case LBR_ROUTE_NEEDS_COPY:
+        lbr_queueing_copy(router, ask);
+        return 1;
     case LBR_ROUTE_NEEDS_STAGES:
         lbr_judge_call(ask);
         return 1;
@@ -189,6 +208,7 @@ int lbr_route_act(struct lbroute_router *router, struct lbr_ask *ask,
             lbr_judge_finish(router, ask);
         lbr_request_release(router, ask);
         lbr_chains_release(router, ask);
+        lbr_queueing_release(router, ask);
         return 0;
     }
 }

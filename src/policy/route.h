@@ -12,6 +12,7 @@
 #define LBR_ROUTE_AGAIN 3 /* their results are about others: call again */
 #define LBR_ROUTE_NEEDS_BLOCKS 4 /* the prompt's blocks must be hashed */
 #define LBR_ROUTE_NEEDS_CHAINS 5 /* and their rows of keys made */
+#define LBR_ROUTE_NEEDS_COPY 6   /* it must be copied, since it has to wait */
 
 /* Chooses at |now|; moves nothing. Returns 0 with a choice;
  * LBROUTE_ERR_NO_TARGET when nobody is eligible (lbr_filter_explain() tells
@@ -42,7 +43,7 @@ static inline int lbr_route_supply(struct lbroute_router *router,
                                    size_t block_bytes)
 {
     if (result <= 0 && !ask->run && !ask->hashed.scratch &&
-        !ask->chains.scratch)
+        !ask->chains.scratch && !ask->copy)
         return 0;
     return lbr_route_act(router, ask, result, block_bytes);
 }

@@ -304,6 +304,7 @@ void lbr_group_leave(struct lbr_group *group, struct lbr_target *target)
     }
     group->count--;
     group->stale = 1;
+    lbr_group_wake(group);
     member->group = NULL;
     lbr_group_clamp_turns(group);
 }

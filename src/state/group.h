@@ -12,6 +12,8 @@
 #include "models/load_order.h"
 #include "models/prefix_trie_shares.h"
 #include "models/ring.h"
+#include "models/throughput.h"
+#include "state/room.h"
 #include "state/target.h"
 
 /* What a group keeps, besides members and usable bits. */
@@ -38,6 +40,7 @@ struct lbr_group {
     uint64_t *mask;   /* scratch of a pick: usable for this request */
     uint32_t count, capacity;
     uint32_t usable_count;
+    struct lbr_room *room; /* where requests wait; NULL: nobody has yet */
     unsigned uses;
     int by_pool; /* members are by_pool, not by_model */
 
@@ -65,6 +68,8 @@ struct lbr_group {
     struct lbr_text tier;                           /* own allocation */
     struct lbr_forecast forecast;
     struct lbr_latency_mean latency_mean;
+    uint64_t room_key; /* a group of the same key takes the room over */
+    struct lbr_throughput throughput;
 };
 
 struct lbr_member *lbr_group_member(const struct lbr_group *group,
@@ -127,6 +132,16 @@ static inline void lbr_group_ensure(struct lbr_group *group, uint64_t now)
         lbr_group_renew(group, now);
 }
 
+/* Requests in flight on the members; linear. */
+uint64_t lbr_group_in_flight(const struct lbr_group *group);
+
+/* Tells those who wait for a member that a slot may be free. */
+static inline void lbr_group_wake(const struct lbr_group *group)
+{
+    if (group && group->room)
+        lbr_room_wake(group->room);
+}
+
 /* Number of the current bucket of the traffic shares. */
 uint64_t lbr_group_share_bucket(struct lbr_group *group, uint64_t now,
                                 uint64_t bucket_length);
@@ -137,13 +152,27 @@ void lbr_target_moved(struct lbr_target *target, double load_change);
 /* Upper bound of the memory of all groups of |targets| targets. */
 size_t lbr_groups_estimate(size_t targets);
 
+/* Tells those who wait for a target that it may have a slot. */
+static inline void lbr_target_wake(const struct lbr_target *target)
+{
+    lbr_group_wake(target->by_pool.group);
+    lbr_group_wake(target->by_model.group);
+}
+
 /* Marks a target's groups for renewal. */
-static inline void lbr_target_changed(struct lbr_target *target)
+static inline void lbr_target_stale(const struct lbr_target *target)
 {
     if (target->by_pool.group)
         target->by_pool.group->stale = 1;
     if (target->by_model.group)
         target->by_model.group->stale = 1;
+}
+
+/* The same for a change that may give somebody a slot. */
+static inline void lbr_target_changed(const struct lbr_target *target)
+{
+    lbr_target_stale(target);
+    lbr_target_wake(target);
 }
 
 #endif

@@ -169,6 +169,16 @@ void lbr_group_renew(struct lbr_group *group, uint64_t now)
     group->stale = 0;
 }
 
+uint64_t lbr_group_in_flight(const struct lbr_group *group)
+{
+    uint64_t sum = 0;
+    uint32_t i;
+
+    for (i = 0; i < group->count; i++)
+        sum += group->members[i]->in_flight;
+    return sum;
+}
+
 uint64_t lbr_group_share_bucket(struct lbr_group *group, uint64_t now,
                                 uint64_t bucket_length)
 {

@@ -151,7 +151,66 @@ static const struct row table[LBR_PARAM_COUNT] = {
     REAL("precise_cache_aware.speculation_ttl", "seconds that this is believed",
          2, 0.001, 365 * DAY),
     REAL("pipeline.resident", "weight of the scorer of KV events", 0, 0, 1000),
+    WHOLE("admission.mode",
+          "0: max_concurrency, 1: superfast, 2: hybrid, 3: queue_all", 0, 0, 3),
+    WHOLE("admission.fast_limit",
+          "requests in flight on a target under superfast and quiet hybrid", 4,
+          1, 1000000),
+    WHOLE("admission.busy_in_flight",
+          "requests of a hybrid pool, waiting ones included, that make it busy",
+          10, 1, 1e9),
+    REAL("admission.busy_rate",
+         "requests per second over 5 s that make a hybrid pool busy", 10, 0.2,
+         1e8),
+    REAL("admission.calm",
+         "part of both thresholds below which a hybrid pool is quiet again",
+         0.8, 0.01, 1),
+    REAL("admission.retry_max",
+         "seconds that a target's Retry-After keeps it out at most", 300, 0,
+         365 * DAY),
+    WHOLE("queue.enabled", "1: requests that find no slot wait for one", 0, 0,
+          1),
+    REAL("queue.depth",
+         "requests that may wait, times the sum of the targets' limits", 4, 0,
+         1000000),
+    REAL("queue.timeout", "seconds that a request waits at most", 30, 0.001,
+         365 * DAY),
+    REAL("queue.aging",
+         "seconds of waiting that put a priority on a par with the highest", 10,
+         0, 365 * DAY),
+    REAL("queue.input_cost", "what a token of input counts in the fair order",
+         1, 0, 1000),
+    REAL("queue.output_cost", "what a token of output counts in the fair order",
+         2, 0, 1000),
+    WHOLE("queue.fair", "1: fair among clients, 0: first in, first out", 1, 0,
+          1),
 };
+
+static void convert_capacity(struct lbr_params *params)
+{
+    const double *value = params->value;
+    struct lbr_queue_rules *queue = &params->queue;
+
+    params->admission.mode =
+        (enum lbr_admission_mode)value[LBR_PARAM_ADMISSION_MODE];
+    params->admission.fast_limit =
+        (uint32_t)value[LBR_PARAM_ADMISSION_FAST_LIMIT];
+    params->admission.hybrid.busy_in_flight =
+        value[LBR_PARAM_ADMISSION_BUSY_IN_FLIGHT];
+    params->admission.hybrid.busy_arrivals =
+        value[LBR_PARAM_ADMISSION_BUSY_RATE] * (LBR_ADMISSION_WINDOW / 1e9);
+    params->admission.hybrid.calm = value[LBR_PARAM_ADMISSION_CALM];
+    params->admission.retry_max =
+        lbr_time_from_seconds(value[LBR_PARAM_ADMISSION_RETRY_MAX]);
+    queue->unbounded = params->admission.mode == LBR_ADMIT_QUEUE_ALL;
+    queue->on = queue->unbounded || value[LBR_PARAM_QUEUE_ENABLED] >= 1;
+    queue->depth = value[LBR_PARAM_QUEUE_DEPTH];
+    queue->timeout = lbr_time_from_seconds(value[LBR_PARAM_QUEUE_TIMEOUT]);
+    queue->aging = lbr_time_from_seconds(value[LBR_PARAM_QUEUE_AGING]);
+    queue->input_cost = value[LBR_PARAM_QUEUE_INPUT_COST];
+    queue->output_cost = value[LBR_PARAM_QUEUE_OUTPUT_COST];
+    queue->fair = value[LBR_PARAM_QUEUE_FAIR] >= 1;
+}
 
 static void convert_precise(struct lbr_params *params)
 {
@@ -194,6 +253,7 @@ static void convert(struct lbr_params *params)
     params->pipeline.occupancy = value[LBR_PARAM_PIPELINE_OCCUPANCY];
     params->pipeline.resident = value[LBR_PARAM_PIPELINE_RESIDENT];
     convert_precise(params);
+    convert_capacity(params);
     params->cache_blocks = value[LBR_PARAM_CACHE_MODE] >= 1;
     params->kv.capacity = (uint64_t)value[LBR_PARAM_KV_CAPACITY];
     params->kv.idle = lbr_time_from_seconds(value[LBR_PARAM_KV_CLIENT_IDLE]);

@@ -5,6 +5,7 @@
 #define LBR_STATE_PARAM_H
 
 #include "base/blocks.h"
+#include "models/admission.h"
 #include "models/health.h"
 #include "models/prefix_trie_shares.h"
 
@@ -63,7 +64,36 @@ enum lbr_param {
     LBR_PARAM_PRECISE_SPECULATE,
     LBR_PARAM_PRECISE_SPECULATION_TTL,
     LBR_PARAM_PIPELINE_RESIDENT,
+    LBR_PARAM_ADMISSION_MODE,
+    LBR_PARAM_ADMISSION_FAST_LIMIT,
+    LBR_PARAM_ADMISSION_BUSY_IN_FLIGHT,
+    LBR_PARAM_ADMISSION_BUSY_RATE,
+    LBR_PARAM_ADMISSION_CALM,
+    LBR_PARAM_ADMISSION_RETRY_MAX,
+    LBR_PARAM_QUEUE_ENABLED,
+    LBR_PARAM_QUEUE_DEPTH,
+    LBR_PARAM_QUEUE_TIMEOUT,
+    LBR_PARAM_QUEUE_AGING,
+    LBR_PARAM_QUEUE_INPUT_COST,
+    LBR_PARAM_QUEUE_OUTPUT_COST,
+    LBR_PARAM_QUEUE_FAIR,
     LBR_PARAM_COUNT
+};
+
+enum lbr_admission_mode {
+    LBR_ADMIT_MAX_CONCURRENCY,
+    LBR_ADMIT_SUPERFAST,
+    LBR_ADMIT_HYBRID,
+    LBR_ADMIT_QUEUE_ALL
+};
+
+struct lbr_queue_rules {
+    int on;
+    int unbounded; /* but for the router's own bounds */
+    double depth;  /* times the sum of the targets' limits */
+    uint64_t timeout, aging;
+    double input_cost, output_cost; /* of a token */
+    int fair;
 };
 
 /* Parts of the shares window; it slides by one part. */
@@ -109,6 +139,13 @@ struct lbr_params {
         int count_copies;
         uint64_t speculation; /* life of speculative blocks, 0: none are made */
     } precise;
+    struct {
+        enum lbr_admission_mode mode;
+        uint32_t fast_limit;
+        struct lbr_admission_rules hybrid;
+        uint64_t retry_max;
+    } admission;
+    struct lbr_queue_rules queue;
 };
 
 void lbr_params_init(struct lbr_params *params);

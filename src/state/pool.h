@@ -10,6 +10,7 @@
 #ifndef LBR_STATE_POOL_H
 #define LBR_STATE_POOL_H
 
+#include "models/admission.h"
 #include "state/group.h"
 #include "state/param.h"
 #include "state/stage.h"
@@ -25,6 +26,9 @@ struct lbr_pool {
     uint32_t targets;
     uint64_t picks; /* of its targets */
     struct lbr_params params;
+    uint32_t cap;                   /* on a target's limit; 0: none */
+    struct lbr_admission admission; /* of hybrid pools */
+    struct lbr_waiting_counts waits;
     struct lbr_link stages; /* of the host's own */
     uint64_t kv_sizes; /* of blocks, as KV events say; see state/kv_sizes.h */
     struct lbr_text name; /* own allocation */
@@ -37,6 +41,21 @@ struct lbr_model {
     int mixed;             /* … they are in several, or one is in none */
     struct lbr_text name;  /* own allocation */
 };
+
+/* Works out the cap from parameters and state. Targets heed it from their next
+ * renewal on, for which they are marked if it has changed. */
+void lbr_pool_renew_cap(struct lbr_pool *pool);
+
+/* Lets a hybrid pool find out at |now| whether it is busy; |arrives|: a request
+ * has just come. Returns whether that changed. */
+int lbr_pool_admit(struct lbr_pool *pool, uint64_t now, int arrives);
+
+/* Tells all who wait for the pool that there may be slots. */
+void lbr_pool_wake(const struct lbr_pool *pool);
+
+/* Undoes an admission. */
+void lbr_pool_restore(struct lbr_pool *pool,
+                      const struct lbr_admission *before);
 
 /* The group of |tier| in a list of groups, or NULL. */
 static inline struct lbr_group *lbr_groups_find(struct lbr_group *groups,

@@ -120,6 +120,7 @@ int lbr_target_create(struct lbroute_router *router, struct lbr_text name,
     (*target)->arrival = router->arrivals++;
     (*target)->full_at = (*target)->benched_at = LBR_NEVER;
     (*target)->drained_at = LBR_NEVER;
+    (*target)->ceiling = UINT32_MAX;
     lbr_signals_init(&(*target)->signals);
     lbr_adapters_init(&(*target)->adapters);
     lbr_list_init(&(*target)->sessions);
@@ -144,11 +145,13 @@ void lbr_target_destroy(struct lbroute_router *router,
 }
 
 /* The group of |tier| in |*groups|, those of |pool| or (NULL) of a model, made
- * if there is none; NULL without memory. */
+ * if there is none; NULL without memory. |owner| tells one pool or model from
+ * another for as long as somebody may wait for it. */
 static struct lbr_group *enter_group(struct lbroute_router *router,
                                      struct lbr_group **groups,
                                      struct lbr_text tier,
-                                     const struct lbr_pool *pool)
+                                     const struct lbr_pool *pool,
+                                     uint64_t owner)
 {
     struct lbr_group *group = lbr_groups_find(*groups, tier);
 
@@ -161,6 +164,8 @@ static struct lbr_group *enter_group(struct lbroute_router *router,
         return NULL;
     if (pool)
         lbr_group_set_trie_kind(group, &router->memory, pool->trie_kind);
+    group->room_key = lbr_hash_pair(owner, key_of(tier));
+    lbr_waiting_adopt(&router->waiting, group);
     group->next = *groups;
     *groups = group;
     return group;
@@ -175,6 +180,8 @@ static void drop_group_if_empty(struct lbroute_router *router,
     while (*groups != group)
         groups = &(*groups)->next;
     *groups = group->next;
+    if (group->room)
+        lbr_room_orphan(group->room);
     lbr_group_destroy(group, &router->memory);
 }
 
@@ -269,7 +276,8 @@ static int make_seat(struct lbroute_router *router,
     memset(seat, 0, sizeof *seat);
     if (place->pool != &router->loose) {
         seat->pool_group =
-            enter_group(router, &place->pool->groups, place->tier, place->pool);
+            enter_group(router, &place->pool->groups, place->tier, place->pool,
+                        place->pool->slot.handle);
         if (!seat->pool_group)
             return 0;
         seat->pool_group->weighted_points = place->pool->params.weighted_points;
@@ -279,8 +287,8 @@ static int make_seat(struct lbroute_router *router,
     seat->model = enter_model(router, place->model);
     if (!seat->model)
         return 0;
-    seat->model_group =
-        enter_group(router, &seat->model->groups, place->tier, NULL);
+    seat->model_group = enter_group(router, &seat->model->groups, place->tier,
+                                    NULL, key_of(place->model));
     return seat->model_group != NULL;
 }
 
@@ -368,6 +376,7 @@ int lbr_target_settle(struct lbroute_router *router, struct lbr_target *target,
     move_to_pool(router, target, place->pool, seat.pool_group);
     move_to_model(router, target, seat.model, seat.model_group);
     count_in_model(router, target, moved);
+    lbr_target_set_ceiling(target);
     lbr_target_changed(target);
     return LBROUTE_OK;
 }

@@ -12,6 +12,7 @@
 #include "state/kv_sizes.h"
 #include "state/kv_source.h"
 #include "state/pool.h"
+#include "state/room.h"
 #include "state/scratch.h"
 #include "state/session.h"
 #include "state/stage.h"
@@ -25,6 +26,8 @@ struct lbroute_router {
     struct lbr_memory memory;
     struct lbr_rng rng;
     uint64_t clock; /* the latest time seen */
+    uint64_t alarm; /* nothing is to be done by itself before that */
+    struct lbr_waiting waiting;
 
     struct lbr_slab pools, targets, models;
     struct lbr_map pool_names, target_names, model_names;
@@ -71,7 +74,8 @@ static inline int lbr_router_leave(struct lbroute_router *router, int result)
     return result;
 }
 
-/* Releases the slots of tickets that have expired. */
+/* Ends what is over: tickets, whose slots are released, and waiting. Sets the
+ * alarm anew. */
 void lbr_router_expire(struct lbroute_router *router);
 
 /* Lets time pass until |now|. Time that runs backward stands still. */
@@ -80,16 +84,17 @@ static inline void lbr_router_advance(struct lbroute_router *router,
 {
     if (now > router->clock)
         router->clock = now;
-    if (router->clock >= lbr_tickets_deadline(&router->tickets))
+    if (router->clock >= router->alarm)
         lbr_router_expire(router);
     lbr_kv_guesses_expire(&router->guesses, &router->kv, router->clock);
 }
 
 /* Ends an open ticket: releases its slot and the ticket. Returns its target,
- * or NULL when that was removed. |mark| receives the health mark. */
+ * or NULL when that was removed. |mark| receives the health mark. How long it
+ * took tells how soon others get slots, unless it |expires|. */
 struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
                                            struct lbr_ticket *ticket,
-                                           lbr_health_mark *mark);
+                                           int expires, lbr_health_mark *mark);
 
 /* The price of a target, or NULL. */
 const struct lbr_price *lbr_router_find_price(

@@ -40,17 +40,21 @@ struct lbr_target {
 
     /* Used by every pick and settle. */
     uint32_t in_flight;
-    uint32_t max_concurrency; /* 0: no limit */
-    int in_service;           /* at the latest renewal: neither draining nor
-                               * benched */
-    uint64_t excluded_by;     /* scratch: number of the pick that excludes */
-    double weight_now;        /* with slow start */
-    double extra;             /* load beyond in_flight */
+    /* Most requests in flight: UINT32_MAX without a limit; 0 while it said that
+     * it is full, until a renewal finds that this is over. */
+    uint32_t ceiling;
+    int in_service;       /* at the latest renewal: neither draining nor
+                           * benched */
+    uint64_t excluded_by; /* scratch: number of the pick that excludes */
+    double weight_now;    /* with slow start */
+    double extra;         /* load beyond in_flight */
     struct lbr_member by_pool;
     struct lbr_member by_model;
     struct lbr_shared_owner prefixes; /* in the trie of its pool's group */
     struct lbr_health health;
+    uint32_t max_concurrency;  /* its own limit; 0: none */
     uint64_t max_input_tokens; /* 0: no limit */
+    uint64_t closed_until;     /* it asked to be left alone until then */
     void *user;
     struct lbr_share_log shares;
     uint64_t picks;
@@ -117,8 +121,33 @@ static inline struct lbr_target *lbr_target_of(
 
 static inline int lbr_target_full(const struct lbr_target *target)
 {
-    return target->max_concurrency &&
-           target->in_flight >= target->max_concurrency;
+    return target->in_flight >= target->ceiling;
+}
+
+/* Whether it is full because it said so. */
+static inline int lbr_target_closed(const struct lbr_target *target,
+                                    uint64_t now)
+{
+    return now < target->closed_until;
+}
+
+/* The limit in force, its own or that of its pool's admission; 0: none. */
+uint32_t lbr_target_limit(const struct lbr_target *target);
+
+/* Call after a change of that. */
+void lbr_target_set_ceiling(struct lbr_target *target);
+
+/* Whether it is full at |now|, which need not be the time of a renewal. */
+static inline int lbr_target_full_at(const struct lbr_target *target,
+                                     uint64_t now)
+{
+    uint32_t limit;
+
+    if (target->ceiling)
+        return lbr_target_full(target);
+    limit = lbr_target_limit(target);
+    return lbr_target_closed(target, now) ||
+           (limit && target->in_flight >= limit);
 }
 
 static inline int lbr_target_drained(const struct lbr_target *target)

@@ -29,6 +29,7 @@ int lbr_tickets_open(struct lbr_tickets *tickets, uint64_t now,
     *ticket = object;
     (*ticket)->picked_at = now;
     (*ticket)->adapter = 0;
+    (*ticket)->client = 0;
     lbr_list_append(&tickets->open, &(*ticket)->link);
     return LBROUTE_OK;
 }

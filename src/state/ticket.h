@@ -17,6 +17,8 @@ struct lbr_ticket {
     uint64_t pin_key; /* what a success pins to the target; 0: nothing */
     uint64_t adapter; /* counted among those of the target; 0: none */
     struct lbr_task task;
+    uint64_t client;        /* who waited for it, and paid; 0: nobody */
+    uint32_t input, output; /* tokens that were paid */
 };
 
 struct lbr_tickets {

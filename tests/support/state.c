@@ -77,6 +77,14 @@ static void add_totals(struct text *text, lbroute_router *router,
     add_number(text, "pools", stats.pools);
     add_number(text, "targets", stats.targets);
     add_number(text, "prices", stats.prices);
+    add_number(text, "waiting", stats.waiting);
+    add_number(text, "waiting_bytes", stats.waiting_bytes);
+    add_number(text, "places", stats.places);
+    add_number(text, "queued", stats.queued);
+    add_number(text, "queue_served", stats.queue_served);
+    add_number(text, "queue_timeouts", stats.queue_timeouts);
+    add_number(text, "queue_cancelled", stats.queue_cancelled);
+    add_number(text, "queue_refused", stats.queue_refused);
     add_number(text, "kv_blocks", stats.kv_blocks);
     add_number(text, "kv_contents", stats.kv_contents);
     add_number(text, "kv_sources", stats.kv_sources);
@@ -123,6 +131,22 @@ static void add_shares(struct text *text, lbroute_router *router,
     free(shares);
 }
 
+static void add_capacity(struct text *text, lbroute_router *router,
+                         lbroute_pool pool)
+{
+    lbroute_pool_stats stats;
+
+    lbroute_pool_stats_init(&stats, sizeof stats);
+    assert_int_equal(lbroute_get_pool_stats(router, pool, &stats), LBROUTE_OK);
+    add_number(text, "busy", (uint64_t)stats.busy);
+    add_number(text, "mode_changes", stats.mode_changes);
+    add_real(text, "arrivals", stats.arrivals);
+    add_number(text, "pool.in_flight", stats.in_flight);
+    add_number(text, "pool.limit", stats.limit);
+    add_number(text, "pool.waiting", stats.waiting);
+    add_number(text, "pool.queued", stats.queued);
+}
+
 static void add_pools(struct text *text, lbroute_router *router, uint64_t now)
 {
     lbroute_pool pool = 0;
@@ -137,6 +161,7 @@ static void add_pools(struct text *text, lbroute_router *router, uint64_t now)
         add_word(text, "strategy", info.strategy);
         add_number(text, "targets", info.targets);
         add_params(text, router, pool);
+        add_capacity(text, router, pool);
         add_shares(text, router, pool, now, info.targets);
     }
 }
@@ -186,6 +211,8 @@ static void add_figures(struct text *text, lbroute_router *router,
         add_real(text, "gauge", stats.gauges[i]);
         add_number(text, "gauge_age_ns", (uint64_t)stats.gauge_age_ns[i]);
     }
+    add_number(text, "retry_left_ns", (uint64_t)stats.retry_left_ns);
+    add_number(text, "limit", stats.limit);
     add_real(text, "occupancy", stats.occupancy);
     add_number(text, "occupancy_age_ns", (uint64_t)stats.occupancy_age_ns);
     add_number(text, "cache_available", (uint64_t)stats.cache_available);

@@ -77,6 +77,8 @@ static void begin(struct fleet *fleet, struct lbr_ask *ask,
     assert_int_equal(
         lbr_scope_resolve(fleet->router, ask->request, &pick->scope), 0);
     pick->group = pick->scope.group;
+    if (pick->group)
+        lbr_group_ensure(pick->group, pick->now);
     lbr_filter_exclude(pick);
 }
 

@@ -35,9 +35,9 @@ static void check_unknown(name_of *name, int first, int last,
 static void results(void **state)
 {
     (void)state;
-    check_names(lbroute_strerror, LBROUTE_ERR_FORMAT, LBROUTE_OK,
+    check_names(lbroute_strerror, LBROUTE_ERR_QUEUED, LBROUTE_OK,
                 "unknown code");
-    check_unknown(lbroute_strerror, LBROUTE_ERR_FORMAT, LBROUTE_OK,
+    check_unknown(lbroute_strerror, LBROUTE_ERR_QUEUED, LBROUTE_OK,
                   "unknown code");
 }
 

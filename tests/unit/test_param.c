@@ -74,6 +74,19 @@ static const struct {
     {"precise_cache_aware.speculate", 0},
     {"precise_cache_aware.speculation_ttl", 2},
     {"pipeline.resident", 0},
+    {"admission.mode", 0},
+    {"admission.fast_limit", 4},
+    {"admission.busy_in_flight", 10},
+    {"admission.busy_rate", 10},
+    {"admission.calm", 0.8},
+    {"admission.retry_max", 300},
+    {"queue.enabled", 0},
+    {"queue.depth", 4},
+    {"queue.timeout", 30},
+    {"queue.aging", 10},
+    {"queue.input_cost", 1},
+    {"queue.output_cost", 2},
+    {"queue.fair", 1},
 };
 
 #define DOCUMENTED (sizeof documented / sizeof documented[0])
