@@ -28,7 +28,7 @@ typedef struct bench_kind {
     void (*close)(void *fixture);
     /* What `work` takes for granted, out of the time; NULL: nothing. */
     void (*prepare)(void *fixture, uint64_t operations);
-    /* Instead of `work`, for what is no time: a figure, and its unit. */
+    /* Instead of `work`: a figure, and its unit; NULL: ns. */
     double (*read)(void *fixture);
     const char *unit;
 } bench_kind;
@@ -62,7 +62,8 @@ struct bench_case {
     bench_prompt_kind prompts;
     int blocks;                    /* cache_aware compares hashes of blocks */
     const struct bench_text *text; /* of BENCH_PROMPTS_TEXT; not owned */
-    double budget_ns;              /* NaN: none */
+    uint32_t kv_blocks; /* that the router has room for; 0: the default */
+    double budget_ns;   /* NaN: none */
     bench_compare compare;
     char reference[BENCH_NAME_MAX]; /* name of the case to compare with */
     double least_throughput; /* against it, that the budget allows; 0: any */
@@ -120,6 +121,7 @@ void bench_suite_scorers(bench_list *list);
 void bench_suite_signals(bench_list *list);
 void bench_suite_api(bench_list *list);
 void bench_suite_ingest(bench_list *list);
+void bench_suite_kv(bench_list *list);
 
 /* Keeps a value that was computed, so that no compiler drops the work. */
 void bench_keep(uint64_t value);

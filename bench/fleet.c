@@ -48,6 +48,8 @@ static lbroute_router *open_router(const bench_case *test, unsigned number)
     options.single_threaded = test->unlocked;
     if (options.max_sessions < sessions)
         options.max_sessions = sessions;
+    if (test->kv_blocks > 0)
+        options.max_kv_blocks = test->kv_blocks;
     bench_check(lbroute_router_create(&options, &router), "router");
     return router;
 }
@@ -157,7 +159,7 @@ void bench_lane_pick(bench_lane *lane)
         "pick");
 }
 
-static void settle_oldest(bench_lane *lane)
+void bench_lane_settle(bench_lane *lane)
 {
     lane->event.ticket = lane->open[lane->next];
     bench_check(lbroute_observe(lane->router, &lane->event, lane->now),
@@ -170,7 +172,7 @@ static void settle_oldest(bench_lane *lane)
 void bench_lane_step(bench_lane *lane)
 {
     bench_lane_pick(lane);
-    settle_oldest(lane);
+    bench_lane_settle(lane);
 }
 
 static bench_lane *open_lane(lbroute_router *router, lbroute_pool pool,
@@ -272,4 +274,17 @@ void bench_fleet_close(bench_fleet *fleet)
     for (unsigned i = 0; i < fleet->router_count; i++)
         lbroute_router_destroy(fleet->routers[i]);
     free(fleet);
+}
+
+lbroute_target *bench_fleet_targets(const bench_fleet *fleet, size_t count)
+{
+    lbroute_target *targets = bench_alloc(count, sizeof *targets);
+    lbroute_target target = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bench_check(lbroute_target_next(fleet->routers[0], 0, target, &target),
+                    "next");
+        targets[i] = target;
+    }
+    return targets;
 }

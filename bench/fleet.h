@@ -50,8 +50,14 @@ typedef struct bench_fleet {
 bench_fleet *bench_fleet_open(const bench_case *test);
 void bench_fleet_close(bench_fleet *fleet);
 
+/* The targets of the first router, in order; the caller frees them. */
+lbroute_target *bench_fleet_targets(const bench_fleet *fleet, size_t count);
+
 /* Picks for the lane's next request into its decision. */
 void bench_lane_pick(bench_lane *lane);
+
+/* Settles the lane's oldest ticket, and keeps that of the decision open. */
+void bench_lane_settle(bench_lane *lane);
 
 /* One operation: pick, then settle the lane's oldest ticket. */
 void bench_lane_step(bench_lane *lane);

@@ -153,18 +153,27 @@ static void measure_time(const bench_case *test, const bench_plan *plan,
     summarise(figure, ns, plan->runs);
 }
 
+/* What is no time is read once. */
+static void measure_value(const bench_case *test, const bench_plan *plan,
+                          void *fixture, bench_figure *figure)
+{
+    double values[BENCH_RUNS_MAX];
+    unsigned runs = test->kind->unit == NULL ? plan->runs : 1;
+
+    for (unsigned i = 0; i < runs; i++)
+        values[i] = test->kind->read(fixture);
+    summarise(figure, values, runs);
+}
+
 bench_figure bench_measure(const bench_case *test, const bench_plan *plan)
 {
     bench_figure figure = {0};
     void *fixture = test->kind->open(test);
 
-    if (test->kind->read != NULL) {
-        double value = test->kind->read(fixture);
-
-        summarise(&figure, &value, 1);
-    } else {
+    if (test->kind->read != NULL)
+        measure_value(test, plan, fixture, &figure);
+    else
         measure_time(test, plan, fixture, &figure);
-    }
     test->kind->close(fixture);
     return figure;
 }

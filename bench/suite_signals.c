@@ -30,19 +30,6 @@ typedef struct signalled {
     uint64_t tokens[LOOKED_UP];
 } signalled;
 
-static void list_targets(signalled *self, size_t count)
-{
-    lbroute_router *router = self->fleet->routers[0];
-    lbroute_target target = 0;
-
-    self->target_count = count;
-    self->targets = bench_alloc(count, sizeof *self->targets);
-    for (size_t i = 0; i < count; i++) {
-        bench_check(lbroute_target_next(router, 0, target, &target), "next");
-        self->targets[i] = target;
-    }
-}
-
 static signalled *open_fleet(const bench_case *test, const char *ttl)
 {
     signalled *self = bench_alloc(1, sizeof *self);
@@ -50,7 +37,8 @@ static signalled *open_fleet(const bench_case *test, const char *ttl)
 
     self->fleet = bench_fleet_open(test);
     lane = self->fleet->lanes[0];
-    list_targets(self, test->targets);
+    self->target_count = test->targets;
+    self->targets = bench_fleet_targets(self->fleet, test->targets);
     bench_check(
         lbroute_pool_set(lane->router, lane->request.pool, ttl, FOREVER), ttl);
     return self;

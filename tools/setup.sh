@@ -11,7 +11,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build_packages=(gcc libc6-dev meson ninja-build pkg-config libxxhash-dev
     zlib1g-dev liblzma-dev libjansson-dev)
 test_packages=(g++ clang libclang-rt-14-dev clang-format-14 libcmocka-dev
-    doxygen)
+    libmsgpack-dev doxygen)
 
 fail() {
     echo "$(basename "$0"): $*" >&2

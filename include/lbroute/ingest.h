@@ -160,7 +160,7 @@ int lbroute_ingest_metrics(lbroute_router *router, lbroute_target target,
  *     no batch or is cut short (request it again).
  *
  * [any thread], linear in the payload; the router's lock is only taken to take
- * it over. No allocation of its own; some 32 KiB of stack.
+ * it over. No allocation of its own; some 40 KiB of stack.
  */
 int lbroute_ingest_kv_events(lbroute_router *router, lbroute_target target,
                              uint32_t source, uint64_t seq, const void *payload,

@@ -1030,7 +1030,8 @@ enum {
     LBROUTE_KV_REASON_OWN_PARENT = 5, /**< Named as its own parent. */
     LBROUTE_KV_REASON_RENAMED = 6,    /**< Its hash stood for other content: now
                                        * it stands for this. */
-    LBROUTE_KV_REASON_FULL = 7,       /**< There was no room for it. */
+    LBROUTE_KV_REASON_FULL = 7,       /**< There was no room, or no memory, for
+                                       * it. */
     /** Its size is not `prefix.block_tokens` of the pool. It is of use all the
      * same: prompts are cut as the pool's engines cut them, into up to four
      * sizes. */
@@ -1160,7 +1161,9 @@ void lbroute_kv_result_init(lbroute_kv_result *result, size_t size);
  * under adapter, salt and extra keys, whatever the engine calls them. A block
  * counts in a medium once, however often it is stored there, unless
  * `precise_cache_aware.count_copies` says otherwise. At `max_kv_blocks` the
- * ends of prompts of whoever has most make room, never their heads.
+ * ends of prompts of whoever has more than an equal part make room, before
+ * their heads. What cannot be taken away for want of memory makes the whole
+ * source be forgotten: better cold than wrong.
  *
  * @param router the router.
  * @param target whose cache it is about.
@@ -1174,8 +1177,8 @@ void lbroute_kv_result_init(lbroute_kv_result *result, size_t size);
  *     #LBROUTE_ERR_RANGE for source UINT32_MAX; #LBROUTE_ERR_LIMIT for a new
  *     source at `max_kv_sources` (remove a target, or create the router with
  *     more); #LBROUTE_ERR_INVALID for NULL, an event without a size, or a
- *     continuation of another batch; #LBROUTE_ERR_NO_MEMORY (the batch counts
- *     as missing: request it again); #LBROUTE_ERR_UNSUPPORTED.
+ *     continuation of another batch; #LBROUTE_ERR_NO_MEMORY for a new source;
+ *     #LBROUTE_ERR_UNSUPPORTED. In all these cases nothing changed.
  *
  * [any thread], linear in the blocks. Tokens are hashed without the lock. No
  * allocation once warm, but for what is kept aside.
@@ -1496,8 +1499,8 @@ typedef struct lbroute_request {
      * more than all of it counts as all of it. -1: unknown, what is known of
      * the prompt on each target where the pool remembers prompts, else 0. */
     int64_t cached_tokens;
-    /** Images and the like in `tokens`, in the order of `begin`; they tell
-     * blocks apart where KV events decide. */
+    /** Images and the like in `tokens`, one after the other, none in another;
+     * they tell blocks apart where KV events decide. */
     const lbroute_mm_item *mm_items;
     size_t mm_item_count; /**< Their number; 0 to 65,536. */
     /** Who goes first of those that wait: the higher, #LBROUTE_PRIORITY_MIN to
@@ -2089,7 +2092,9 @@ typedef struct lbroute_stats {
     uint64_t prices;         /**< Prices now. */
     uint64_t kv_blocks;      /**< Blocks known from KV events, each once for
                               * every source that holds it. */
-    uint64_t kv_contents;    /**< Different blocks among these. */
+    uint64_t kv_contents;    /**< Different blocks that there is memory for;
+                              * more than among these while what is cleared is
+                              * being taken away. */
     uint64_t kv_sources;     /**< Sources of events now. */
     uint64_t kv_evicted;     /**< Blocks that made room for others. */
     uint64_t waiting;        /**< Requests that wait now. */

@@ -123,9 +123,11 @@ static int explain_now(struct lbroute_router *router, struct lbr_ask *ask,
     struct lbr_view view;
     struct lbr_pick pick;
     struct lbr_choice choice;
+    struct lbr_heap_node *guesses;
     int result;
 
     lbr_view_begin(&view, router, now);
+    guesses = lbr_kv_guesses_suspend(&router->guesses, &router->kv, view.at);
     result = lbr_route(router, ask, view.at, &pick, &choice);
     *block_bytes = pick.block_bytes;
     if (result == LBROUTE_ERR_NO_TARGET)
@@ -138,6 +140,7 @@ static int explain_now(struct lbroute_router *router, struct lbr_ask *ask,
         list_candidates(&pick, rows);
     if (pick.admitted)
         lbr_pool_restore(pick.scope.pool, &pick.admission);
+    lbr_kv_guesses_resume(&router->guesses, &router->kv, guesses);
     restore(&view, &pick);
     lbr_view_end(&view);
     return result;

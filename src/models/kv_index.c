@@ -296,12 +296,30 @@ int lbr_kv_index_find(const struct lbr_kv_index *index, struct lbr_kv_name name,
     return 1;
 }
 
+static uint64_t hash_of(struct lbr_kv_name name)
+{
+    return lbr_kv_label_hash(lbr_kv_owner_index(name.owner), name.name);
+}
+
 void lbr_kv_index_expect(const struct lbr_kv_index *index,
                          struct lbr_kv_name name)
 {
-    lbr_kv_label_prefetch(
-        &index->labels,
-        lbr_kv_label_hash(lbr_kv_owner_index(name.owner), name.name));
+    lbr_kv_label_prefetch(&index->labels, hash_of(name));
+}
+
+void lbr_kv_index_expect_record(const struct lbr_kv_index *index,
+                                struct lbr_kv_name name)
+{
+    lbr_kv_label_prefetch_record(&index->labels, hash_of(name));
+}
+
+void lbr_kv_index_expect_block(const struct lbr_kv_index *index,
+                               struct lbr_kv_name name)
+{
+    struct lbr_kv_spot spot;
+
+    if (lbr_kv_index_find(index, name, &spot))
+        lbr_kv_node_prefetch(&index->nodes, spot.key);
 }
 
 static enum lbr_kv_fate add_copy(struct lbr_kv_index *index, lbr_kv_label label,
@@ -368,17 +386,24 @@ static int may_follow(const struct lbr_kv_index *index, lbr_kv_label label,
     return !parent;
 }
 
-/* Moves a label to where its owner says that it is now, without copies. */
+/* Moves a label to where its owner says that it is now, without copies. Returns
+ * 0 without memory. Then it may be gone, while others say that it is their
+ * parent: its owner has to go, too. */
 static int rename_label(struct lbr_kv_index *index, lbr_kv_label label,
                         lbr_kv_label parent, uint64_t key)
 {
     struct lbr_kv_record *record = lbr_kv_record(&index->labels, label);
     lbr_kv_label before = record->parent;
 
-    if (!set_copies(index, record, no_copies) ||
-        !count_as(index, record->owner, lbr_kv_word(record->key), GHOST, 0) ||
-        !count_as(index, record->owner, key, 0, GHOST))
+    if (!count_as(index, record->owner, lbr_kv_word(record->key),
+                  part_of(record->copies), 0))
         return 0;
+    if (!count_as(index, record->owner, key, 0, GHOST)) {
+        drop(index, label);
+        return 0;
+    }
+    count_copies(index, owner_of(index, record), record->copies, no_copies);
+    memcpy(record->copies, no_copies, LBR_KV_MEDIA);
     lbr_kv_set_word(record->key, key);
     record->parent = may_follow(index, label, parent) ? parent : 0;
     gain_child(index, record->parent);
@@ -466,4 +491,23 @@ enum lbr_kv_fate lbr_kv_index_remove(struct lbr_kv_index *index,
     return lbr_kv_waiting_remove(index, name, medium, counted)
                ? LBR_KV_FATE_NOTHING
                : LBR_KV_FATE_UNKNOWN;
+}
+
+enum lbr_kv_fate lbr_kv_index_unname(struct lbr_kv_index *index,
+                                     struct lbr_kv_name name)
+{
+    lbr_kv_label label = find(index, name);
+    struct lbr_kv_record *record;
+    enum lbr_kv_fate fate;
+
+    if (!label)
+        return LBR_KV_FATE_UNKNOWN;
+    record = lbr_kv_record(&index->labels, label);
+    fate = is_ghost(record) ? LBR_KV_FATE_NOTHING : LBR_KV_FATE_DONE;
+    if (!record->children)
+        return lbr_kv_label_end(index, label) ? fate : LBR_KV_FATE_LOST;
+    if (!set_copies(index, record, no_copies))
+        return LBR_KV_FATE_LOST;
+    lbr_kv_label_unname(&index->labels, label);
+    return fate;
 }

@@ -15,6 +15,12 @@
  *
  * A prompt is looked up along its keys. Blocks in a row are mostly held by the
  * same owners, that is, the same set, which is only looked at where it changes.
+ * What nearly everybody holds, such as a system prompt, comes first in a
+ * prompt; those who hold no more than that are only listed if somebody asks:
+ *
+ *     prompt:  [ many holders | some | few … ]      met: the few
+ *                heads ──────────────┘
+ *
  *
  * A block after one that is not known waits; see kv_index_waiting.h. Labels are
  * bounded. When there is no room, a hand goes round all labels and takes one
@@ -32,21 +38,30 @@
 
 struct lbr_kv_owner {
     struct lbr_slot slot;
-    void *context;                 /* of whoever keeps the index */
-    uint32_t labels;               /* ghosts included */
-    uint32_t resident;             /* labels with a copy */
-    uint32_t blocks[LBR_KV_MEDIA]; /* those with one there */
-    int retired;
-    int guessing; /* for whoever keeps the index */
-    uint32_t waiting_count;
-    struct lbr_link waiting; /* oldest first */
-    uint64_t evicted;        /* labels that made room */
+    void *context; /* of whoever keeps the index */
+    uint8_t retired;
+    uint8_t guessing; /* for whoever keeps the index */
 
     /* The latest match that met it: leading blocks, and how many of them are in
      * which medium, the fastest of each. */
-    uint64_t met_by;
     uint32_t run;
     uint32_t found[LBR_KV_MEDIA];
+    uint64_t met_by;
+
+    uint32_t labels;               /* ghosts included */
+    uint32_t resident;             /* labels with a copy */
+    uint32_t blocks[LBR_KV_MEDIA]; /* those with one there */
+    uint32_t waiting_count;
+    struct lbr_link waiting; /* oldest first */
+    uint64_t evicted;        /* labels that made room */
+};
+
+#define LBR_KV_HEADS 4U
+
+/* Blocks in a row with the same holders. */
+struct lbr_kv_stretch {
+    lbr_kv_set set;
+    uint32_t begin, length;
 };
 
 struct lbr_kv_index {
@@ -66,7 +81,10 @@ struct lbr_kv_index {
     uint64_t evicted;
 
     uint64_t matches; /* so far */
-    uint32_t *met;    /* owners that the latest match met, by index … */
+    /* What the latest one found: first stretches with many holders, … */
+    struct lbr_kv_stretch heads[LBR_KV_HEADS];
+    uint32_t head_count;
+    uint32_t *met; /* … and owners that hold these and more, by index … */
     uint32_t met_count;
     uint32_t met_capacity; /* … as many as there are owners */
 };
@@ -123,9 +141,15 @@ uint64_t lbr_kv_key_after(uint64_t key, uint64_t content);
 int lbr_kv_index_find(const struct lbr_kv_index *index, struct lbr_kv_name name,
                       struct lbr_kv_spot *spot);
 
-/* Hints that a label will be asked for soon. */
+/* Hints that a label will be asked for soon; in a second step what is known of
+ * it, and in a third its block. Each looks at what the one before has fetched,
+ * when that has had its time. */
 void lbr_kv_index_expect(const struct lbr_kv_index *index,
                          struct lbr_kv_name name);
+void lbr_kv_index_expect_record(const struct lbr_kv_index *index,
+                                struct lbr_kv_name name);
+void lbr_kv_index_expect_block(const struct lbr_kv_index *index,
+                               struct lbr_kv_name name);
 
 /* Says that the block called |name| is the one with |key|, after that of label
  * |*last|, and is in |medium|; |counted|: one copy more there, else there.
@@ -153,12 +177,29 @@ enum lbr_kv_fate lbr_kv_index_remove(struct lbr_kv_index *index,
                                      struct lbr_kv_name name, unsigned medium,
                                      int counted, uint32_t *left);
 
+/* Takes a name from its block, which is resident under it no more; those after
+ * it keep their places. NOTHING: it was resident nowhere. */
+enum lbr_kv_fate lbr_kv_index_unname(struct lbr_kv_index *index,
+                                     struct lbr_kv_name name);
+
 /* Takes away a little of what retired owners have left behind. */
 void lbr_kv_index_sweep(struct lbr_kv_index *index);
 
-/* Walks along the |count| keys of a prompt and notes at every owner how many
- * leading blocks it has: |met| lists those who have any. */
+/* Walks along the |count| keys of a prompt and notes at owners how many leading
+ * blocks they have: |met| lists those who have more than the heads. What it
+ * found holds until the index changes. */
 void lbr_kv_index_match(struct lbr_kv_index *index, const uint64_t *keys,
                         size_t count);
+
+/* Leading blocks that an owner can have who was not met. */
+uint32_t lbr_kv_index_unmet(const struct lbr_kv_index *index);
+
+/* Makes the latest match meet an owner. Returns the number of its leading
+ * blocks; 0: it was not met. */
+uint32_t lbr_kv_index_meet(struct lbr_kv_index *index,
+                           struct lbr_kv_owner *owner);
+
+/* Makes it meet all who have any. */
+void lbr_kv_index_meet_all(struct lbr_kv_index *index);
 
 #endif

@@ -86,6 +86,40 @@ static int is_called(const struct lbr_kv_record *record, uint32_t owner,
     return record->owner == owner && lbr_kv_word(record->name) == name;
 }
 
+static void prefetch(const struct lbr_kv_record *record)
+{
+#if defined(__GNUC__)
+    __builtin_prefetch(record);
+#else
+    (void)record;
+#endif
+}
+
+/* Whether some place has the tag; all are looked at in one go. */
+static int has_tag(const struct lbr_kv_label_bucket *bucket, uint32_t tag)
+{
+    uint32_t count = 0;
+    uint32_t i;
+
+    for (i = 0; i < SLOTS; i++)
+        count += (uint32_t)((bucket->places[i] & ~PLACE) == tag);
+    return count != 0;
+}
+
+void lbr_kv_label_prefetch_record(const struct lbr_kv_labels *labels,
+                                  uint64_t hash)
+{
+    const struct lbr_kv_label_bucket *bucket = home_of(labels, hash);
+    uint32_t tag = tag_of(hash);
+    uint32_t i;
+
+    if (!has_tag(bucket, tag))
+        return;
+    for (i = 0; i < SLOTS; i++)
+        if ((bucket->places[i] & ~PLACE) == tag && bucket->places[i] & PLACE)
+            prefetch(lbr_kv_record(labels, bucket->places[i] & PLACE));
+}
+
 static lbr_kv_label find_in(const struct lbr_kv_labels *labels,
                             const struct lbr_kv_label_bucket *bucket,
                             uint64_t hash, uint32_t owner, uint64_t name)
@@ -93,6 +127,8 @@ static lbr_kv_label find_in(const struct lbr_kv_labels *labels,
     uint32_t tag = tag_of(hash);
     uint32_t i;
 
+    if (!has_tag(bucket, tag))
+        return 0;
     for (i = 0; i < SLOTS; i++) {
         lbr_kv_label label = bucket->places[i] & PLACE;
 
@@ -103,14 +139,19 @@ static lbr_kv_label find_in(const struct lbr_kv_labels *labels,
     return 0;
 }
 
+/* Of few buckets every one may have been passed: the search ends at home. */
 lbr_kv_label lbr_kv_label_find(const struct lbr_kv_labels *labels,
                                uint64_t hash, uint32_t owner, uint64_t name)
 {
-    struct lbr_kv_label_bucket *bucket = home_of(labels, hash);
+    struct lbr_kv_label_bucket *home = home_of(labels, hash);
+    struct lbr_kv_label_bucket *bucket = home;
     lbr_kv_label label = find_in(labels, bucket, hash, owner, name);
+    uint32_t left = labels->bucket_count;
 
-    while (!label && bucket->passed) {
+    while (!label && bucket->passed && --left) {
         bucket = next_of(labels, bucket);
+        if (bucket == home)
+            return 0;
         label = find_in(labels, bucket, hash, owner, name);
     }
     return label;
@@ -162,6 +203,8 @@ static lbr_kv_label take(struct lbr_kv_labels *labels)
         labels->free_head = lbr_kv_record(labels, label)->parent;
     else
         label = ++labels->used;
+    if (labels->free_head)
+        prefetch(lbr_kv_record(labels, labels->free_head));
     labels->live++;
     return label;
 }
@@ -194,7 +237,7 @@ lbr_kv_label lbr_kv_label_add(struct lbr_kv_labels *labels, uint64_t hash,
     memset(record, 0, sizeof *record);
     lbr_kv_set_word(record->name, name);
     record->owner = (uint16_t)owner;
-    record->live = 1;
+    record->live = LBR_KV_NAMED;
     enter(labels, hash, label);
     return label;
 }
@@ -224,12 +267,22 @@ static void leave(struct lbr_kv_labels *labels, uint64_t hash,
     bucket->places[slot] = 0;
 }
 
+void lbr_kv_label_unname(struct lbr_kv_labels *labels, lbr_kv_label label)
+{
+    struct lbr_kv_record *record = lbr_kv_record(labels, label);
+
+    if (record->live == LBR_KV_NAMED)
+        leave(labels,
+              lbr_kv_label_hash(record->owner, lbr_kv_word(record->name)),
+              label);
+    record->live = LBR_KV_NAMELESS;
+}
+
 void lbr_kv_label_remove(struct lbr_kv_labels *labels, lbr_kv_label label)
 {
     struct lbr_kv_record *record = lbr_kv_record(labels, label);
 
-    leave(labels, lbr_kv_label_hash(record->owner, lbr_kv_word(record->name)),
-          label);
+    lbr_kv_label_unname(labels, label);
     record->live = 0;
     record->parent = labels->free_head;
     labels->free_head = label;

@@ -32,7 +32,12 @@ struct lbr_kv_record {
     uint16_t children;   /* labels with this parent; stays at the most */
     uint16_t owner;
     uint8_t copies[LBR_KV_MEDIA];
-    uint8_t live;
+    uint8_t live; /* 0: free; else enum lbr_kv_life */
+};
+
+enum lbr_kv_life {
+    LBR_KV_NAMED = 1,
+    LBR_KV_NAMELESS /* only there for the labels after it */
 };
 
 struct lbr_kv_label_bucket {
@@ -100,6 +105,10 @@ static inline void lbr_kv_label_prefetch(const struct lbr_kv_labels *labels,
 #endif
 }
 
+/* The same in a second step, when that has had its time. */
+void lbr_kv_label_prefetch_record(const struct lbr_kv_labels *labels,
+                                  uint64_t hash);
+
 /* The label |name| of |owner|, or 0. |hash| is theirs. */
 lbr_kv_label lbr_kv_label_find(const struct lbr_kv_labels *labels,
                                uint64_t hash, uint32_t owner, uint64_t name);
@@ -110,6 +119,9 @@ int lbr_kv_label_reserve(struct lbr_kv_labels *labels);
 /* Adds a label that is not there, all else 0; there is room. */
 lbr_kv_label lbr_kv_label_add(struct lbr_kv_labels *labels, uint64_t hash,
                               uint32_t owner, uint64_t name);
+
+/* Takes its name from a label: nobody finds it any more. */
+void lbr_kv_label_unname(struct lbr_kv_labels *labels, lbr_kv_label label);
 
 /* Removes a label that is there. */
 void lbr_kv_label_remove(struct lbr_kv_labels *labels, lbr_kv_label label);

@@ -52,7 +52,7 @@ static struct lbr_kv_node_bucket *next_of(const struct lbr_kv_nodes *nodes,
                                                           : bucket;
 }
 
-static uint32_t slot_of(const struct lbr_kv_node_bucket *bucket, uint64_t key)
+static uint32_t search(const struct lbr_kv_node_bucket *bucket, uint64_t key)
 {
     uint32_t i = 0;
 
@@ -61,15 +61,38 @@ static uint32_t slot_of(const struct lbr_kv_node_bucket *bucket, uint64_t key)
     return i;
 }
 
+/* Looks at all keys first: which one it is cannot be foretold, and to guess
+ * wrong costs a processor more than that. */
+static uint32_t slot_of(const struct lbr_kv_node_bucket *bucket, uint64_t key)
+{
+    uint32_t found = 0;
+    uint32_t slot = 0;
+    uint32_t i;
+
+    for (i = 0; i < SLOTS; i++)
+        found |= (uint32_t)(bucket->keys[i] == key) << i;
+    if (!found)
+        return SLOTS;
+    for (i = 1; i < SLOTS; i++)
+        slot += (uint32_t)(found >> i != 0);
+    /* A slot that is free may have kept the key. */
+    return bucket->sets[slot] ? slot : search(bucket, key);
+}
+
+/* Of few buckets every one may have been passed: the search ends at home. */
 lbr_kv_set *lbr_kv_node_find(const struct lbr_kv_nodes *nodes, uint64_t key)
 {
-    struct lbr_kv_node_bucket *bucket = lbr_kv_node_home(nodes, key);
+    struct lbr_kv_node_bucket *home = lbr_kv_node_home(nodes, key);
+    struct lbr_kv_node_bucket *bucket = home;
     uint32_t slot = slot_of(bucket, key);
+    uint32_t left = nodes->bucket_count;
 
     while (slot == SLOTS) {
-        if (!bucket->passed)
+        if (!bucket->passed || !--left)
             return NULL;
         bucket = next_of(nodes, bucket);
+        if (bucket == home)
+            return NULL;
         slot = slot_of(bucket, key);
     }
     return &bucket->sets[slot];

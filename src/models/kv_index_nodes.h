@@ -7,8 +7,9 @@
  *
  * An entry that does not fit into its bucket goes to the next one with room;
  * each bucket counts the entries that have passed it, so that a search ends at
- * the first one that none has passed. Nothing is ever moved, and nothing is
- * left behind by what is removed.
+ * the first one that none has passed; where few buckets are all passed, once it
+ * has seen them all. Nothing is ever moved, and nothing is left behind by what
+ * is removed.
  *
  * Source: the counters are those of F14, Bronson and Shi, "Open-sourcing F14
  * for faster, more memory-efficient hash tables", 2019. */

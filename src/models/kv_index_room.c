@@ -43,7 +43,8 @@ void lbr_kv_room_sweep_owner(struct lbr_kv_index *index)
 }
 
 /* Whether a label is the end of a prompt, and of somebody who has more than an
- * equal part of the room, |asking| with one more. */
+ * equal part of the room, |asking| with one more. Of retired owners nobody
+ * knows where prompts end: parents may be gone. */
 static int gives_way(const struct lbr_kv_index *index,
                      const struct lbr_kv_owner *asking,
                      const struct lbr_kv_record *record)
@@ -54,19 +55,20 @@ static int gives_way(const struct lbr_kv_index *index,
     if (!record->live || record->children)
         return 0;
     owner = owner_of(index, record);
-    return owner->labels + (uint32_t)(owner == asking) >
-           index->labels.limit / holders;
+    return !owner->retired && owner->labels + (uint32_t)(owner == asking) >
+                                  index->labels.limit / holders;
 }
 
 /* Takes the label and remembers what is the end of that prompt now. */
 static int take_end(struct lbr_kv_index *index, lbr_kv_label label)
 {
     const struct lbr_kv_record *record = lbr_kv_record(&index->labels, label);
+    struct lbr_kv_owner *owner = owner_of(index, record);
     lbr_kv_label parent = record->parent;
 
-    owner_of(index, record)->evicted++;
     if (!lbr_kv_label_end(index, label))
         return 0;
+    owner->evicted++;
     index->evicted++;
     index->end = parent;
     return 1;

@@ -15,6 +15,7 @@ void lbr_kv_sets_init(struct lbr_kv_sets *sets, struct lbr_memory *memory,
                   CHUNK_BITS, limit);
     lbr_map_init(&sets->by_hash, memory);
     lbr_arena_init(&sets->arena, memory, ARENA_CHUNK);
+    memset(&sets->latest, 0, sizeof sets->latest);
 }
 
 void lbr_kv_sets_destroy(struct lbr_kv_sets *sets)
@@ -173,6 +174,8 @@ static void release(struct lbr_kv_sets *sets, lbr_kv_set set)
     members = members_of(sets, set);
     if (--members->references)
         return;
+    if (sets->latest.from == set || sets->latest.to == set)
+        sets->latest.to = 0;
     lbr_map_remove(&sets->by_hash, members->hash, set - 1);
     lbr_arena_give(&sets->arena, members->entries);
     lbr_slab_give(&sets->slab, members);
@@ -194,22 +197,35 @@ uint32_t lbr_kv_set_labels(const struct lbr_kv_sets *sets, lbr_kv_set set,
     return lbr_kv_entry_labels(members->entries[place]);
 }
 
+/* The set that is wanted, made if there is none. */
+static lbr_kv_set get(struct lbr_kv_sets *sets, lbr_kv_set set, uint32_t owner,
+                      uint32_t labels)
+{
+    struct wanted wanted = want(sets, set, owner, labels);
+    lbr_kv_set found;
+
+    if (!wanted_count(&wanted))
+        return 0;
+    found = find(sets, &wanted);
+    return found ? found : make(sets, &wanted);
+}
+
 lbr_kv_set lbr_kv_set_change(struct lbr_kv_sets *sets, lbr_kv_set set,
                              uint32_t owner, uint32_t labels)
 {
-    struct wanted wanted = want(sets, set, owner, labels);
-    lbr_kv_set changed = 0;
+    struct lbr_kv_change change = {set, sets->latest.to,
+                                   lbr_kv_entry(owner, labels)};
 
-    if (wanted_count(&wanted)) {
-        changed = find(sets, &wanted);
-        if (!changed)
-            changed = make(sets, &wanted);
-        if (changed == LBR_KV_NO_SET)
-            return LBR_KV_NO_SET;
-        members_of(sets, changed)->references++;
-    }
+    if (!change.to || sets->latest.from != set ||
+        sets->latest.entry != change.entry)
+        change.to = get(sets, set, owner, labels);
+    if (change.to == LBR_KV_NO_SET)
+        return LBR_KV_NO_SET;
+    sets->latest = change;
+    if (change.to)
+        members_of(sets, change.to)->references++;
     release(sets, set);
-    return changed;
+    return change.to;
 }
 
 size_t lbr_kv_sets_estimate(uint32_t blocks)

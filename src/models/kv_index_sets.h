@@ -41,10 +41,17 @@ struct lbr_kv_members {
     uint32_t *entries;
 };
 
+/* The latest change: blocks in a row mostly go through the same ones. */
+struct lbr_kv_change {
+    lbr_kv_set from, to; /* to 0: none */
+    uint32_t entry;
+};
+
 struct lbr_kv_sets {
     struct lbr_slab slab;
     struct lbr_map by_hash;
     struct lbr_arena arena; /* entries */
+    struct lbr_kv_change latest;
 };
 
 void lbr_kv_sets_init(struct lbr_kv_sets *sets, struct lbr_memory *memory,

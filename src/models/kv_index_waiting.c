@@ -59,12 +59,6 @@ static struct lbr_kv_waiting *find(const struct lbr_kv_index *index,
     return NULL;
 }
 
-int lbr_kv_waiting_has(const struct lbr_kv_index *index,
-                       struct lbr_kv_name name)
-{
-    return find(index, name) != NULL;
-}
-
 static void drop(struct lbr_kv_index *index, struct lbr_kv_waiting *waiting)
 {
     struct lbr_kv_owner *owner = lbr_slab_at(&index->owners, waiting->owner);

@@ -36,10 +36,6 @@ int lbr_kv_waiting_add(struct lbr_kv_index *index, struct lbr_kv_name name,
 int lbr_kv_waiting_add_copy(struct lbr_kv_index *index, struct lbr_kv_name name,
                             unsigned medium, int counted);
 
-/* Whether a block of that name waits. */
-int lbr_kv_waiting_has(const struct lbr_kv_index *index,
-                       struct lbr_kv_name name);
-
 /* Says that a block that waits has left |medium|, or all (LBR_KV_MEDIA);
  * returns 0 if none of that name does. */
 int lbr_kv_waiting_remove(struct lbr_kv_index *index, struct lbr_kv_name name,

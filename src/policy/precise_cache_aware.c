@@ -24,7 +24,10 @@ static void commit(struct lbr_pick *pick, const struct lbr_choice *choice)
 static void note_fallback(struct lbr_pick *pick, struct lbr_choice *choice)
 {
     lbr_least_connections_choose(pick, choice);
-    lbr_resident_spread(pick);
+    if (pick->ask->explains)
+        lbr_resident_spread(pick);
+    else
+        lbr_resident_look(pick, lbr_pick_target(pick, choice->position));
     lbr_resident_note(pick, choice);
 }
 

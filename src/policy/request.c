@@ -29,10 +29,11 @@ void lbroute_request_init(lbroute_request *request, size_t size)
     lbr_abi_init(request, size, &defaults, sizeof defaults);
 }
 
-/* Items in order, each of which is called something and takes some room. */
+/* Items one after the other, each of which is called something and takes some
+ * room: then a prompt is walked along once. */
 static int check_items(const lbroute_request *request)
 {
-    uint64_t begin = 0;
+    uint64_t end = 0;
     size_t i;
 
     for (i = 0; i < request->mm_item_count; i++) {
@@ -40,10 +41,10 @@ static int check_items(const lbroute_request *request)
 
         if (!item->id)
             return LBROUTE_ERR_INVALID;
-        if (!item->id_len || !item->count || item->begin < begin ||
+        if (!item->id_len || !item->count || item->begin < end ||
             item->count > UINT64_MAX - item->begin)
             return LBROUTE_ERR_RANGE;
-        begin = item->begin;
+        end = item->begin + item->count;
     }
     return LBROUTE_OK;
 }

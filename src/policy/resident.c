@@ -44,16 +44,21 @@ static double worth_of(const struct lbr_pick *pick,
     return sum / row->total;
 }
 
+static struct lbr_kv_index *index_of(const struct lbr_pick *pick)
+{
+    return &pick->router->kv.index;
+}
+
 static struct lbr_kv_owner *met(const struct lbr_pick *pick, uint32_t which)
 {
-    const struct lbr_kv_index *index = &pick->router->kv.index;
+    const struct lbr_kv_index *index = index_of(pick);
 
     return lbr_slab_at(&index->owners, index->met[which]);
 }
 
 static void match(const struct lbr_pick *pick, const struct lbr_chain *row)
 {
-    lbr_kv_index_match(&pick->router->kv.index, row->keys, row->count);
+    lbr_kv_index_match(index_of(pick), row->keys, row->count);
 }
 
 /* ---- the best ---- */
@@ -108,25 +113,93 @@ static void hold(const struct contest *contest, uint32_t total,
     residence->total = total;
 }
 
+/* Lets all enter whom the latest match met, from |first| on. */
+static void enter_met(const struct lbr_pick *pick, const struct lbr_chain *row,
+                      uint32_t first, struct contest *contest)
+{
+    uint32_t i;
+
+    for (i = first; i < index_of(pick)->met_count; i++) {
+        const struct lbr_kv_owner *owner = met(pick, i);
+        double worth = worth_of(pick, owner, row);
+
+        if (worth > 0 && worth >= contest->worth)
+            enter(pick, contest, owner, worth);
+    }
+}
+
+/* What is worth most of those whom it did not meet. */
+static double most_unmet(const struct lbr_pick *pick,
+                         const struct lbr_chain *row)
+{
+    const double *worth = params_of(pick)->precise.worth;
+    double most = worth[0];
+    unsigned medium;
+
+    for (medium = 1; medium < LBR_KV_MEDIA; medium++)
+        if (worth[medium] > most)
+            most = worth[medium];
+    return lbr_kv_index_unmet(index_of(pick)) * most / row->total;
+}
+
+/* Lets a target enter, which the latest match may not have met. Returns the
+ * worth of what it holds. */
+static double enter_target(const struct lbr_pick *pick,
+                           const struct lbr_chain *row,
+                           const struct lbr_kv_side *side,
+                           struct contest *contest)
+{
+    const struct lbr_link *link = side->sources.next;
+    uint32_t first = index_of(pick)->met_count;
+    double most = 0;
+
+    for (; link != &side->sources; link = link->next) {
+        struct lbr_kv_owner *owner =
+            LBR_OWNER(link, struct lbr_kv_source, siblings)->owner;
+
+        if (owner && side_of(pick, owner) &&
+            lbr_kv_index_meet(index_of(pick), owner))
+            most = fmax(most, worth_of(pick, owner, row));
+    }
+    enter_met(pick, row, first, contest);
+    return most;
+}
+
+/* Those who hold no more than many do. When the least busy target of all holds
+ * as much as any of them, it is the one. */
+static void enter_unmet(const struct lbr_pick *pick,
+                        const struct lbr_chain *row, struct contest *contest)
+{
+    double most = most_unmet(pick, row);
+    uint32_t first;
+
+    /* But for rounding. */
+    if (!(most > 0) || most * (1 + 1e-9) < contest->worth)
+        return;
+    if (!pick->filtered) {
+        uint32_t position = lbr_load_order_first(&pick->group->order);
+
+        if (enter_target(pick, row, &lbr_pick_target(pick, position)->kv,
+                         contest) >= most)
+            return;
+    }
+    first = index_of(pick)->met_count;
+    lbr_kv_index_meet_all(index_of(pick));
+    enter_met(pick, row, first, contest);
+}
+
 uint32_t lbr_resident_best(const struct lbr_pick *pick, double lowest,
                            double least, struct lbr_residence *residence)
 {
     const struct lbr_chains *chains = &pick->ask->chains;
     struct contest contest = {lowest, least, LBR_BITS_NONE, NULL};
     unsigned row;
-    uint32_t i;
 
     for (row = 0; row < chains->count && has_source(pick); row++) {
         match(pick, &chains->rows[row]);
-        for (i = 0; i < pick->router->kv.index.met_count; i++) {
-            const struct lbr_kv_owner *owner = met(pick, i);
-            double worth = worth_of(pick, owner, &chains->rows[row]);
-
-            if (worth > 0 && worth >= contest.worth)
-                enter(pick, &contest, owner, worth);
-        }
-        if (contest.owner &&
-            contest.owner->met_by == pick->router->kv.index.matches)
+        enter_met(pick, &chains->rows[row], 0, &contest);
+        enter_unmet(pick, &chains->rows[row], &contest);
+        if (contest.owner && contest.owner->met_by == index_of(pick)->matches)
             hold(&contest, chains->rows[row].total, residence);
     }
     return contest.best;
@@ -157,8 +230,38 @@ void lbr_resident_spread(struct lbr_pick *pick)
     pick->look = ++pick->router->kv.looks;
     for (row = 0; row < chains->count && has_source(pick); row++) {
         match(pick, &chains->rows[row]);
-        for (i = 0; i < pick->router->kv.index.met_count; i++)
+        lbr_kv_index_meet_all(index_of(pick));
+        for (i = 0; i < index_of(pick)->met_count; i++)
             note(pick, met(pick, i), &chains->rows[row]);
+    }
+}
+
+static void note_side(const struct lbr_pick *pick, struct lbr_kv_side *side,
+                      const struct lbr_chain *row)
+{
+    const struct lbr_link *link = side->sources.next;
+
+    for (; link != &side->sources; link = link->next) {
+        struct lbr_kv_owner *owner =
+            LBR_OWNER(link, struct lbr_kv_source, siblings)->owner;
+
+        if (owner && lbr_kv_index_meet(index_of(pick), owner))
+            note(pick, owner, row);
+    }
+    if (side->speculation &&
+        lbr_kv_index_meet(index_of(pick), side->speculation))
+        note(pick, side->speculation, row);
+}
+
+void lbr_resident_look(struct lbr_pick *pick, struct lbr_target *target)
+{
+    const struct lbr_chains *chains = &pick->ask->chains;
+    unsigned row;
+
+    pick->look = ++pick->router->kv.looks;
+    for (row = 0; row < chains->count && has_source(pick); row++) {
+        match(pick, &chains->rows[row]);
+        note_side(pick, &target->kv, &chains->rows[row]);
     }
 }
 

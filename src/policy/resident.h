@@ -14,7 +14,10 @@ uint32_t lbr_resident_best(const struct lbr_pick *pick, double lowest,
 /* Finds out what all members hold. */
 void lbr_resident_spread(struct lbr_pick *pick);
 
-/* What a target holds; after lbr_resident_spread(). */
+/* Finds out what one target holds. */
+void lbr_resident_look(struct lbr_pick *pick, struct lbr_target *target);
+
+/* What a target holds; after one of these. */
 struct lbr_residence lbr_resident_of(const struct lbr_pick *pick,
                                      const struct lbr_target *target);
 

@@ -71,7 +71,8 @@ static size_t wanted_blocks(const struct lbr_pick *pick)
 /* Whether the pool asks what is resident, of a prompt cut in another way. */
 static int lacks_chains(const struct lbr_pick *pick, struct lbr_ask *ask)
 {
-    if (!pick->scope.pool)
+    if (!(ask->request->tokens_len | ask->request->blocks_len) ||
+        !pick->scope.pool)
         return 0;
     ask->chains.wanted = lbr_chains_wanted(pick->scope.pool);
     return ask->chains.wanted && ask->chains.wanted != ask->chains.sizes;

@@ -2,19 +2,25 @@
 #include "state/kv_aside.h"
 
 #define PART 8
-#define FIRST_CAPACITY 32U
+#define LEAST 32U
+#define FIRST_CAPACITY 4U
 /* What a batch counts for besides its operations. */
 #define OVERHEAD 4U
 
+_Static_assert(sizeof(struct lbr_kv_aside) <=
+                   OVERHEAD * sizeof(struct lbr_kv_op),
+               "that is enough");
+
 uint32_t lbr_kv_aside_limit(uint32_t blocks)
 {
-    return blocks / PART + FIRST_CAPACITY;
+    return blocks / PART + LEAST;
 }
 
 size_t lbr_kv_aside_estimate(uint32_t blocks)
 {
-    /* Rows double: old and new live side by side. */
-    return (size_t)lbr_kv_aside_limit(blocks) * 2 * sizeof(struct lbr_kv_op);
+    /* Rows double, so that half of them may be empty; old and new live side by
+     * side. What a batch counts for pays for what it is kept in. */
+    return (size_t)lbr_kv_aside_limit(blocks) * 3 * sizeof(struct lbr_kv_op);
 }
 
 static struct lbr_kv_aside *aside_of(struct lbr_link *link)

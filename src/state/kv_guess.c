@@ -111,24 +111,82 @@ static void take_out(struct lbr_kv_store *store, struct lbr_kv_name name)
     lbr_kv_owner_retire(&store->index, name.owner);
 }
 
-static void end(struct lbr_kv_guesses *guesses, struct lbr_kv_store *store,
-                struct lbr_kv_guess *guess)
+/* The block of a guess; its owner is NULL if that is gone. */
+static struct lbr_kv_name name_of(const struct lbr_kv_store *store,
+                                  const struct lbr_kv_guess *guess)
 {
     struct lbr_kv_name name = {
         lbr_slab_find(&store->index.owners, guess->owner), guess->key};
 
-    if (name.owner && !name.owner->retired)
+    if (name.owner && name.owner->retired)
+        name.owner = NULL;
+    return name;
+}
+
+/* Takes the next one to end out of heap and index. */
+static struct lbr_kv_guess *take_soonest(struct lbr_kv_guesses *guesses,
+                                         struct lbr_kv_store *store)
+{
+    struct lbr_kv_guess *guess =
+        LBR_OWNER(guesses->soonest, struct lbr_kv_guess, node);
+    struct lbr_kv_name name = name_of(store, guess);
+
+    if (name.owner)
         take_out(store, name);
     lbr_heap_remove(&guesses->soonest, &guess->node);
-    lbr_slab_give(&guesses->slab, guess);
+    note_soonest(guesses);
+    return guess;
 }
 
 void lbr_kv_guesses_end(struct lbr_kv_guesses *guesses,
                         struct lbr_kv_store *store, uint64_t now)
 {
-    while (guesses->soonest && now >= guesses->until) {
-        end(guesses, store,
-            LBR_OWNER(guesses->soonest, struct lbr_kv_guess, node));
-        note_soonest(guesses);
+    while (guesses->soonest && now >= guesses->until)
+        lbr_slab_give(&guesses->slab, take_soonest(guesses, store));
+}
+
+struct lbr_heap_node *lbr_kv_guesses_suspend(struct lbr_kv_guesses *guesses,
+                                             struct lbr_kv_store *store,
+                                             uint64_t at)
+{
+    struct lbr_heap_node *suspended = NULL;
+
+    while (guesses->soonest && at >= guesses->until) {
+        struct lbr_kv_guess *guess = take_soonest(guesses, store);
+
+        guess->node.next = suspended;
+        suspended = &guess->node;
     }
+    return suspended;
+}
+
+static void put_back(struct lbr_kv_guesses *guesses, struct lbr_kv_store *store,
+                     struct lbr_kv_guess *guess)
+{
+    struct lbr_kv_name name = name_of(store, guess);
+    lbr_kv_label last = 0;
+    int renamed;
+    enum lbr_kv_fate fate = LBR_KV_FATE_NO_ROOM;
+
+    if (name.owner)
+        fate = lbr_kv_index_put(&store->index, name, &last, name.name,
+                                LBROUTE_MEDIUM_GPU, 1, &renamed);
+    if (fate == LBR_KV_FATE_DONE || fate == LBR_KV_FATE_NOTHING)
+        enter(guesses, guess);
+    else
+        lbr_slab_give(&guesses->slab, guess);
+}
+
+void lbr_kv_guesses_resume(struct lbr_kv_guesses *guesses,
+                           struct lbr_kv_store *store,
+                           struct lbr_heap_node *suspended)
+{
+    while (suspended) {
+        struct lbr_kv_guess *guess =
+            LBR_OWNER(suspended, struct lbr_kv_guess, node);
+
+        suspended = suspended->next;
+        put_back(guesses, store, guess);
+    }
+    note_soonest(guesses);
 }

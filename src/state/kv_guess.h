@@ -39,6 +39,15 @@ void lbr_kv_guess(struct lbr_kv_guesses *guesses, struct lbr_kv_store *store,
 void lbr_kv_guesses_end(struct lbr_kv_guesses *guesses,
                         struct lbr_kv_store *store, uint64_t now);
 
+/* Takes those out that will have ended by |at|, for a look at that time, and
+ * puts them back. What does not find room again ends early. */
+struct lbr_heap_node *lbr_kv_guesses_suspend(struct lbr_kv_guesses *guesses,
+                                             struct lbr_kv_store *store,
+                                             uint64_t at);
+void lbr_kv_guesses_resume(struct lbr_kv_guesses *guesses,
+                           struct lbr_kv_store *store,
+                           struct lbr_heap_node *suspended);
+
 /* Ends those whose time is over. */
 static inline void lbr_kv_guesses_expire(struct lbr_kv_guesses *guesses,
                                          struct lbr_kv_store *store,

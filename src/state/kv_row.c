@@ -38,15 +38,13 @@ static void refuse(struct lbr_kv_source *source, int reason)
     source->refused_for = reason;
 }
 
-/* Of a name that waits nobody knows the place, wherever it was before. */
 static void stand_after(const struct lbr_kv_store *store,
                         struct lbr_kv_source *source, uint64_t parent)
 {
     struct lbr_kv_name name = name_of(source, parent);
 
     source->row = LBR_KV_ROW_WAITS;
-    if (!lbr_kv_waiting_has(&store->index, name) &&
-        lbr_kv_index_find(&store->index, name, &source->spot))
+    if (lbr_kv_index_find(&store->index, name, &source->spot))
         source->row = LBR_KV_ROW_KNOWN;
 }
 
@@ -120,25 +118,16 @@ static int store_known(struct lbr_kv_store *store, struct lbr_kv_source *source,
     return 1;
 }
 
-/* A name that stood for a block whose place was known. */
+/* A name that stood for a block whose place was known does not any more. */
 static int leave_place(struct lbr_kv_store *store, struct lbr_kv_source *source,
                        const struct lbr_kv_op *op, lbroute_kv_result *result)
 {
-    struct lbr_kv_name name = name_of(source, op->name);
-    struct lbr_kv_spot spot;
-    uint32_t left = 0;
+    enum lbr_kv_fate fate =
+        lbr_kv_index_unname(&store->index, name_of(source, op->name));
 
-    if (!lbr_kv_index_find(&store->index, name, &spot))
-        return 1;
-    switch (lbr_kv_index_remove(&store->index, name, LBR_KV_MEDIA, 0, &left)) {
-    case LBR_KV_FATE_LOST:
-        return 0;
-    case LBR_KV_FATE_DONE:
+    if (fate == LBR_KV_FATE_DONE)
         note(source, result, LBROUTE_KV_REASON_RENAMED);
-        return 1;
-    default:
-        return 1;
-    }
+    return fate != LBR_KV_FATE_LOST;
 }
 
 static int store_waiting(struct lbr_kv_store *store,
@@ -254,12 +243,63 @@ int lbr_kv_row_apply(struct lbr_kv_store *store, struct lbr_kv_source *source,
     }
 }
 
+/* ---- what will be asked for ---- */
+
+typedef void expect(const struct lbr_kv_index *index, struct lbr_kv_name name);
+
+static void expect_labels(const struct lbr_kv_store *store,
+                          const struct lbr_kv_source *source,
+                          const struct lbr_kv_op *ops, size_t count,
+                          expect *step)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        step(&store->index, name_of(source, ops[i].name));
+        if (ops[i].verb == LBR_KV_STORE && ops[i].after == LBR_KV_AFTER_NAME)
+            step(&store->index, name_of(source, ops[i].before));
+    }
+}
+
+/* The spot of a block that is about to be stored, as far as it can be foretold:
+ * its parent may be stored only then. */
+static void foresee(const struct lbr_kv_store *store,
+                    const struct lbr_kv_source *source,
+                    const struct lbr_kv_op *op, struct lbr_kv_spot *spot)
+{
+    if (op->after == LBR_KV_AFTER_ROOT)
+        spot->key = op->before;
+    else if (op->after == LBR_KV_AFTER_NAME)
+        (void)lbr_kv_index_find(&store->index, name_of(source, op->before),
+                                spot);
+    spot->key = lbr_kv_key_after(spot->key, op->content);
+}
+
+static void expect_blocks(const struct lbr_kv_store *store,
+                          const struct lbr_kv_source *source,
+                          const struct lbr_kv_op *ops, size_t count)
+{
+    struct lbr_kv_spot spot = source->spot;
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        if (ops[i].verb != LBR_KV_STORE) {
+            lbr_kv_index_expect_block(&store->index,
+                                      name_of(source, ops[i].name));
+            continue;
+        }
+        foresee(store, source, &ops[i], &spot);
+        lbr_kv_node_prefetch(&store->index.nodes, spot.key);
+    }
+}
+
 void lbr_kv_row_expect(const struct lbr_kv_store *store,
                        const struct lbr_kv_source *source,
                        const struct lbr_kv_op *ops, size_t count)
 {
-    size_t i;
-
-    for (i = 0; source->owner && i < count; i++)
-        lbr_kv_index_expect(&store->index, name_of(source, ops[i].name));
+    if (!source->owner)
+        return;
+    expect_labels(store, source, ops, count, lbr_kv_index_expect);
+    expect_labels(store, source, ops, count, lbr_kv_index_expect_record);
+    expect_blocks(store, source, ops, count);
 }

@@ -8,6 +8,8 @@
 #include <math.h>
 
 #define SOURCE_CHUNK_BITS 3
+/* Operations of which the data is fetched before the first of them is done. */
+#define AHEAD 32
 enum { KIND_SOURCE = 9, KIND_INDEX = 10 };
 
 /* ---- store ---- */
@@ -256,8 +258,10 @@ static void apply(struct lbr_kv_store *store, struct lbr_kv_source *source,
     size_t i;
 
     lbr_kv_row_resume(store, source);
-    lbr_kv_row_expect(store, source, ops, count);
     for (i = 0; i < count; i++) {
+        if (i % AHEAD == 0)
+            lbr_kv_row_expect(store, source, ops + i,
+                              count - i < AHEAD ? count - i : AHEAD);
         if (ops[i].verb == LBR_KV_EMPTY) {
             forget(store, source);
             source->counts.clears++;
@@ -270,7 +274,8 @@ static void apply(struct lbr_kv_store *store, struct lbr_kv_source *source,
 /* An emptied cache makes everything before it moot, missing or not. */
 static void end_gap(struct lbr_kv_store *store, struct lbr_kv_source *source)
 {
-    int outcome = source->restarted ? LBROUTE_KV_RESTARTED : LBROUTE_KV_APPLIED;
+    int outcome = source->outcome == LBROUTE_KV_RESTARTED ? LBROUTE_KV_RESTARTED
+                                                          : LBROUTE_KV_APPLIED;
 
     lbr_kv_aside_drop_until(store, source, source->open_stamp.number);
     begin_next(source, &source->open_stamp, outcome);

@@ -88,8 +88,10 @@ struct lbr_kv_source {
 
 /* What a target has of them. */
 struct lbr_kv_side {
-    struct lbr_link sources; /* by number, ascending */
-    uint64_t asked_since; /* first request since the latest batch; LBR_NEVER */
+    /* First request since the latest batch; LBR_NEVER: none. Every pick looks
+     * at it. */
+    uint64_t asked_since;
+    struct lbr_link sources;          /* by number, ascending */
     struct lbr_kv_owner *speculation; /* what it may hold by now; or NULL */
 
     /* The latest look at a prompt that found something: its number, … */

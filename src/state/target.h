@@ -56,8 +56,9 @@ struct lbr_target {
     uint64_t max_input_tokens; /* 0: no limit */
     uint64_t closed_until;     /* it asked to be left alone until then */
     void *user;
-    uint64_t picks;
     struct lbr_share_log shares;
+    uint64_t picks;
+    struct lbr_kv_side kv;
 
     /* Settings. */
     struct lbr_text name, tier; /* own allocations */
@@ -73,7 +74,6 @@ struct lbr_target {
     struct lbr_signals signals;
     struct lbr_adapters adapters;
     struct lbr_cache_report cache;
-    struct lbr_kv_side kv;
     uint64_t looked_up_by;  /* scratch: number of the pick that looked up … */
     uint64_t lookup_tokens; /* … so many tokens */
     struct lbr_link sessions; /* pins to this target */

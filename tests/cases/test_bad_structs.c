@@ -38,6 +38,10 @@ INIT(share)
 INIT(scorer_options)
 INIT(scorer_stats)
 INIT(diag)
+INIT(kv_event)
+INIT(kv_batch)
+INIT(kv_result)
+INIT(kv_source_stats)
 
 static const struct {
     init_function *init;
@@ -60,6 +64,10 @@ static const struct {
     {init_scorer_options, sizeof(lbroute_scorer_options)},
     {init_scorer_stats, sizeof(lbroute_scorer_stats)},
     {init_diag, sizeof(lbroute_diag)},
+    {init_kv_event, sizeof(lbroute_kv_event)},
+    {init_kv_batch, sizeof(lbroute_kv_batch)},
+    {init_kv_result, sizeof(lbroute_kv_result)},
+    {init_kv_source_stats, sizeof(lbroute_kv_source_stats)},
 };
 
 static void expect_only(const unsigned char *bytes, size_t from, size_t to,

@@ -248,6 +248,31 @@ static void report(lbroute_router *router, lbroute_target target, size_t number)
     lbroute_set_occupancy(router, target, (double)(number % 5) / 4, 1, 0);
 }
 
+/* What an engine says of its KV cache: a block comes, or all go. */
+static void report_events(lbroute_router *router, lbroute_target target,
+                          size_t number)
+{
+    static const uint32_t tokens[16] = {1, 2, 3};
+    const uint64_t label = number % 7;
+    lbroute_kv_event event;
+    lbroute_kv_batch batch;
+
+    lbroute_kv_event_init(&event, sizeof event);
+    lbroute_kv_batch_init(&batch, sizeof batch);
+    event.kind = number % 40 ? LBROUTE_KV_STORED : LBROUTE_KV_CLEARED;
+    event.hashes = &label;
+    event.hash_count = 1;
+    event.tokens = tokens;
+    event.token_count = 16;
+    event.block_size = 16;
+    batch.seq = number;
+    batch.events = &event;
+    batch.event_count = 1;
+    lbroute_kv_apply(router, target, (uint32_t)(number % 2), &batch, 0, NULL);
+    if (number % 60 == 0)
+        lbroute_kv_clear(router, target, UINT32_MAX, 0);
+}
+
 /* Re-applies, drains, benches, scrapes, removes and adds until told to stop.
  * Names come from the fleet, so an index keeps its letter. */
 static void *disturb(void *user)
@@ -274,6 +299,7 @@ static void *disturb(void *user)
             lbroute_set_gauge(work->router, target, LBROUTE_GAUGE_RUNNING,
                               (double)(i % 9), 0);
             report(work->router, target, i);
+            report_events(work->router, target, i);
             lbroute_target_drain(work->router, target, i % 11 == 0, 0);
             lbroute_target_bench(work->router, target, i % 2, 0);
             if (i % 5 == 0)
@@ -293,6 +319,7 @@ static void *pick_through_storm(void *user)
 {
     static const char prompt[] = "a prompt of which all send the beginning";
     static const char *const adapters[] = {"", "a1", "b"};
+    static const uint32_t tokens[48] = {1, 2, 3};
     const uint64_t matched = 64;
     lbroute_target latest = 0;
     struct work *work = user;
@@ -313,6 +340,8 @@ static void *pick_through_storm(void *user)
         request.lookup_targets = &latest;
         request.lookup_tokens = &matched;
         request.lookup_len = i % 2;
+        request.tokens = tokens;
+        request.tokens_len = i % 4 ? 0 : i % 48;
         int code = lbroute_pick(work->router, &request, 0, &decision);
         latest = decision.target;
         if (code == LBROUTE_OK)

@@ -125,6 +125,30 @@ lbroute_target api_serve(lbroute_router *router, const lbroute_request *request,
     return decision.target;
 }
 
+int api_tell(lbroute_router *router, lbroute_target target, uint32_t source,
+             uint64_t seq, int kind, uint64_t label, const uint32_t *tokens,
+             size_t count, uint64_t now)
+{
+    uint64_t labels[API_KV_BLOCKS];
+    lbroute_kv_event event;
+    lbroute_kv_batch batch;
+    CHECK(count <= API_KV_BLOCKS * API_KV_SIZE);
+    for (size_t i = 0; i < API_KV_BLOCKS; i++)
+        labels[i] = label + i;
+    lbroute_kv_event_init(&event, sizeof event);
+    event.kind = kind;
+    event.hashes = labels;
+    event.hash_count = count / API_KV_SIZE;
+    event.tokens = kind == LBROUTE_KV_STORED ? tokens : NULL;
+    event.token_count = kind == LBROUTE_KV_STORED ? count : 0;
+    event.block_size = API_KV_SIZE;
+    lbroute_kv_batch_init(&batch, sizeof batch);
+    batch.seq = seq;
+    batch.events = &event;
+    batch.event_count = 1;
+    return lbroute_kv_apply(router, target, source, &batch, now, NULL);
+}
+
 lbroute_target_stats api_target_stats(lbroute_router *router,
                                       lbroute_target target, uint64_t now)
 {
@@ -168,6 +192,9 @@ static void check_same_numbers(const lbroute_decision *a,
     CHECK_I(a->wait_ns, b->wait_ns);
     CHECK_I(a->prefix_matched, b->prefix_matched);
     CHECK_I(a->prefix_total, b->prefix_total);
+    CHECK_I(a->kv_state, b->kv_state);
+    for (int i = 0; i < LBROUTE_MEDIUM_COUNT; i++)
+        CHECK_I(a->kv_blocks[i], b->kv_blocks[i]);
     for (int i = 0; i < LBROUTE_REASON_COUNT; i++)
         CHECK_U(a->reasons[i], b->reasons[i]);
 }

@@ -57,6 +57,16 @@ void api_settle(lbroute_router *router, lbroute_ticket ticket, int kind,
 lbroute_target api_serve(lbroute_router *router, const lbroute_request *request,
                          uint64_t now, int kind);
 
+enum { API_KV_SIZE = 4, API_KV_BLOCKS = 8 };
+
+/**
+ * A batch of one KV event, as lbroute_kv_apply() returns: blocks `label`, …
+ * of up to API_KV_BLOCKS * API_KV_SIZE tokens are stored or removed.
+ */
+int api_tell(lbroute_router *router, lbroute_target target, uint32_t source,
+             uint64_t seq, int kind, uint64_t label, const uint32_t *tokens,
+             size_t count, uint64_t now);
+
 lbroute_target_stats api_target_stats(lbroute_router *router,
                                       lbroute_target target, uint64_t now);
 lbroute_stats api_stats(lbroute_router *router);

@@ -98,7 +98,8 @@ static void run_operation(struct program *program)
         program_add_pool,      program_update_pool,   program_remove_pool,
         program_set_parameter, program_walk,          program_misuse,
         program_add_scorer,    program_change_scorer, program_change_price,
-        program_change_price,
+        program_change_price,  program_tell_events,   program_tell_events,
+        program_tell_events,   program_tell_events,   program_forget_events,
     };
     uint32_t count = sizeof operations / sizeof operations[0];
     operations[program_below(program, count)](program);
@@ -118,6 +119,8 @@ static void check_state(struct program *program)
     CHECK_U(stats.open_tickets, program->model.ticket_count);
     CHECK_U(stats.targets, program->model.target_count);
     CHECK(stats.sessions <= program->max_sessions);
+    CHECK(stats.kv_blocks <= PROGRAM_KV_BLOCKS);
+    CHECK(stats.kv_sources <= PROGRAM_KV_SOURCES);
     check_memory(program, &stats);
 }
 
@@ -141,6 +144,8 @@ static void start(struct program *program)
     options.max_tickets = program->max_tickets;
     options.max_sessions = program->max_sessions;
     options.max_prices = MODEL_LABELS;
+    options.max_kv_blocks = PROGRAM_KV_BLOCKS;
+    options.max_kv_sources = PROGRAM_KV_SOURCES;
     options.ticket_ttl = 60 * SECOND;
     options.single_threaded = (shape >> 2) & 1;
     heap_attach(&program->heap, &options);

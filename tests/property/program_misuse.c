@@ -20,6 +20,7 @@ static void use_stale_target(struct program *program)
     lbroute_target_info info;
     lbroute_target_stats stats;
     lbroute_latency_model model;
+    uint32_t source = 0;
     api_target_options(&options, 0, "ignored", 1);
     lbroute_target_info_init(&info, sizeof info);
     lbroute_target_stats_init(&stats, sizeof stats);
@@ -38,6 +39,11 @@ static void use_stale_target(struct program *program)
     CHECK_I(lbroute_set_gauge(router, stale, LBROUTE_GAUGE_RUNNING, 1, now),
             LBROUTE_ERR_NOT_FOUND);
     CHECK_I(lbroute_get_latency_model(router, stale, 0, now, &model),
+            LBROUTE_ERR_NOT_FOUND);
+    CHECK_I(api_tell(router, stale, 0, 0, LBROUTE_KV_CLEARED, 0, NULL, 0, now),
+            LBROUTE_ERR_NOT_FOUND);
+    CHECK_I(lbroute_kv_clear(router, stale, 0, now), LBROUTE_ERR_NOT_FOUND);
+    CHECK_I(lbroute_kv_source_next(router, stale, -1, &source),
             LBROUTE_ERR_NOT_FOUND);
 }
 
@@ -221,6 +227,8 @@ static void use_null(struct program *program)
     CHECK_I(lbroute_get_stats(router, NULL), LBROUTE_ERR_INVALID);
     CHECK_I(lbroute_target_add(router, NULL, 0, NULL), LBROUTE_ERR_INVALID);
     CHECK_I(lbroute_pool_add(router, NULL, NULL), LBROUTE_ERR_INVALID);
+    CHECK_I(lbroute_kv_apply(router, 0, 0, NULL, 0, NULL), LBROUTE_ERR_INVALID);
+    CHECK_I(lbroute_kv_source_next(router, 0, -1, NULL), LBROUTE_ERR_INVALID);
     lbroute_router_destroy(NULL);
 }
 

@@ -19,6 +19,10 @@ static void check_candidate(const struct program *program,
     CHECK_U(candidate->in_flight, target->in_flight);
     CHECK_U(candidate->max_concurrency, target->max_concurrency);
     CHECK(candidate->load >= target->in_flight);
+    CHECK(candidate->kv_state >= 0 &&
+          candidate->kv_state < LBROUTE_KV_SOURCE_STATE_COUNT);
+    for (int i = 0; i < LBROUTE_MEDIUM_COUNT; i++)
+        CHECK(candidate->kv_blocks[i] >= -1 && candidate->kv_blocks[i] <= 32);
     if (candidate->weight > 0)
         CHECK_NEAR(candidate->relative_load * candidate->weight,
                    candidate->load, 1e-9 * (1 + candidate->load));

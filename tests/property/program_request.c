@@ -27,6 +27,8 @@ static const struct strategy_rules known_rules[] = {
                         1u << LBROUTE_RULE_LEAST_WARMED},
     {"kv_aware", 1u << LBROUTE_RULE_KV_AWARE | 1u << LBROUTE_RULE_WEIGHTED |
                      1u << LBROUTE_RULE_LEAST_CONNECTIONS},
+    {"precise_cache_aware", 1u << LBROUTE_RULE_PRECISE_CACHE_AWARE |
+                                1u << LBROUTE_RULE_LEAST_CONNECTIONS},
     {"fastest", 1u << LBROUTE_RULE_FASTEST | 1u << LBROUTE_RULE_TRIAL |
                     1u << LBROUTE_RULE_LEAST_CONNECTIONS},
     {"predicted_latency", 1u << LBROUTE_RULE_PREDICTED_LATENCY |
@@ -185,8 +187,19 @@ static size_t length_of(const struct program *program, lbroute_pool pool,
                   : request->prompt_len;
 }
 
+/* Under `precise_cache_aware`: in blocks of whatever size the target's are. */
+static void check_resident(const lbroute_decision *decision)
+{
+    CHECK(decision->prefix_matched >= -1 &&
+          decision->prefix_matched <= decision->prefix_total);
+    CHECK(decision->prefix_total <= 32);
+    CHECK(decision->rule != LBROUTE_RULE_PRECISE_CACHE_AWARE ||
+          (decision->prefix_matched > 0 &&
+           decision->kv_state == LBROUTE_KV_SOURCE_FRESH));
+}
+
 /* Only `cache_aware`, `kv_aware`, `pipeline` and `adaptive` compare
- * prompts. */
+ * prompts with prompts. */
 static void check_prefix(struct program *program,
                          const struct program_request *request,
                          const struct model_target *target,
@@ -196,6 +209,10 @@ static void check_prefix(struct program *program,
     uint32_t rules = allowed_rules(program, target, view);
     if (rules == ~(uint32_t)0)
         return;
+    if ((rules >> LBROUTE_RULE_PRECISE_CACHE_AWARE) & 1) {
+        check_resident(decision);
+        return;
+    }
     int kv = (rules >> LBROUTE_RULE_KV_AWARE) & 1;
     if (!kv && !(rules & (1u << LBROUTE_RULE_CACHE_AWARE |
                           1u << LBROUTE_RULE_PIPELINE))) {

@@ -19,7 +19,9 @@ enum {
     PROGRAM_POOLS = 4,
     PROGRAM_TARGETS = 24,
     PROGRAM_STALE = 8,
-    PROGRAM_SCORERS = 8
+    PROGRAM_SCORERS = 8,
+    PROGRAM_KV_BLOCKS = 40,
+    PROGRAM_KV_SOURCES = 6
 };
 
 struct program_pool {
@@ -114,6 +116,10 @@ void program_change_price(struct program *program);
 void program_check_cost(const struct program *program,
                         const struct model_target *target,
                         const struct program_request *request, int64_t cost);
+
+/* program_events.c: KV events. */
+void program_tell_events(struct program *program);
+void program_forget_events(struct program *program);
 
 /* program_traffic.c: requests and time. */
 void program_pick(struct program *program);

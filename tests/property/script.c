@@ -21,6 +21,8 @@ enum kind {
     REMOVE_SCORER,
     SET_PRICE,
     REMOVE_PRICE,
+    TELL_EVENTS,
+    FORGET_EVENTS,
     PICK,
     OBSERVE,
     KINDS
@@ -269,6 +271,42 @@ static int remove_scorer(struct script_life *life,
                                  life->scorers[operation->a % SCRIPT_POOLS]);
 }
 
+enum { TOKENS = API_KV_BLOCKS * API_KV_SIZE };
+
+/* Beginnings in common. */
+static size_t draw_tokens(const struct script_operation *operation,
+                          uint32_t tokens[TOKENS])
+{
+    for (uint32_t i = 0; i < TOKENS; i++)
+        tokens[i] = i < TOKENS / 4 ? 0 : operation->b % 7;
+    return operation->a % (TOKENS + 1);
+}
+
+/* Stores more often than it removes, and misses a batch now and then. */
+static int tell_events(struct script_life *life,
+                       const struct script_operation *operation)
+{
+    uint32_t tokens[TOKENS];
+    uint32_t place = operation->c % SCRIPT_TARGETS;
+    size_t count = draw_tokens(operation, tokens);
+    uint64_t seq = life->told[place] + (operation->b % 10 == 0);
+    int result =
+        api_tell(life->router, life->targets[place], operation->b % 2, seq,
+                 operation->a % 3 ? LBROUTE_KV_STORED : LBROUTE_KV_REMOVED,
+                 operation->b % 30, tokens, count, life->now);
+    if (result == LBROUTE_OK)
+        life->told[place] = operation->b % 50 ? seq + 1 : 0;
+    return result;
+}
+
+static int forget_events(struct script_life *life,
+                         const struct script_operation *operation)
+{
+    return lbroute_kv_clear(life->router,
+                            life->targets[operation->c % SCRIPT_TARGETS],
+                            UINT32_MAX, life->now);
+}
+
 static int64_t place_of(const struct script_life *life, lbroute_target target)
 {
     for (int i = 0; i < SCRIPT_TARGETS; i++) {
@@ -296,6 +334,7 @@ static int pick(struct script_life *life,
                 const struct script_operation *operation, int prompts,
                 int64_t *trace)
 {
+    uint32_t tokens[TOKENS];
     char session[32];
     lbroute_request request;
     lbroute_decision decision;
@@ -311,6 +350,10 @@ static int pick(struct script_life *life,
     api_set_session(&request, session);
     if (prompts)
         set_prompt(operation, &request);
+    if (prompts && operation->c % 2) {
+        request.tokens = tokens;
+        request.tokens_len = draw_tokens(operation, tokens);
+    }
     lbroute_decision_init(&decision, sizeof decision);
     int result = lbroute_pick(life->router, &request, life->now, &decision);
     if (result == LBROUTE_OK) {
@@ -339,9 +382,10 @@ int script_perform(struct script_life *life, const struct script *script,
 {
     static int (*const calls[])(struct script_life *,
                                 const struct script_operation *) = {
-        add_pool,   update_pool,   remove_pool, set_pool,
-        add_target, update_target, set_weight,  remove_target,
-        add_scorer, remove_scorer, set_price,   remove_price,
+        add_pool,    update_pool,   remove_pool, set_pool,
+        add_target,  update_target, set_weight,  remove_target,
+        add_scorer,  remove_scorer, set_price,   remove_price,
+        tell_events, forget_events,
     };
     const struct script_operation *operation = &script->operations[number];
     int64_t trace = 0;
@@ -361,5 +405,6 @@ int script_perform(struct script_life *life, const struct script *script,
 int script_may_forget(const struct script_life *life,
                       const struct script *script, size_t number)
 {
-    return script->operations[number].kind == OBSERVE || life->recorded;
+    int kind = script->operations[number].kind;
+    return kind == OBSERVE || kind == TELL_EVENTS || life->recorded;
 }

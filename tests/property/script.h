@@ -44,6 +44,7 @@ struct script_life {
     lbroute_target targets[SCRIPT_TARGETS];
     lbroute_ticket open[SCRIPT_OPEN];
     size_t open_count;
+    uint64_t told[SCRIPT_TARGETS]; /**< Batches of KV events. */
     uint64_t now;
     int recorded; /**< The last pick's strategy remembers its prompt. */
     lbroute_scorer scorers[SCRIPT_POOLS];
@@ -66,8 +67,9 @@ int script_perform(struct script_life *life, const struct script *script,
                    size_t number);
 
 /** Whether the operation just performed is an observe, which may lose a pin for
- * want of memory and nothing else, or a pick that may have remembered only the
- * head of its prompt. */
+ * want of memory and nothing else, a pick that may have remembered only the
+ * head of its prompt, or a batch of KV events, of which blocks may be left
+ * out. */
 int script_may_forget(const struct script_life *life,
                       const struct script *script, size_t number);
 

@@ -38,6 +38,7 @@ struct worker {
     lbroute_target own[OWN];
     lbroute_ticket open[OPEN];
     size_t open_count;
+    uint64_t told; /* batches of KV events */
     uint64_t picks;
     uint64_t settled;
     uint64_t rejected;
@@ -78,6 +79,32 @@ static void remove_own(struct worker *worker, size_t place)
     worker->own[place] = 0;
 }
 
+enum { TOKENS = API_KV_BLOCKS * API_KV_SIZE };
+
+/* A prompt as token ids. */
+static size_t draw_tokens(struct worker *worker, uint32_t tokens[TOKENS])
+{
+    uint32_t id = rng_below(&worker->rng, 4);
+    for (uint32_t i = 0; i < TOKENS; i++)
+        tokens[i] = i < TOKENS / 2 ? 0 : id;
+    return rng_below(&worker->rng, TOKENS + 1);
+}
+
+/* Each thread reads a source of its own of the first target. */
+static void tell(struct worker *worker)
+{
+    uint32_t tokens[TOKENS];
+    size_t count = draw_tokens(worker, tokens);
+    int kind =
+        rng_chance(&worker->rng, 60) ? LBROUTE_KV_STORED : LBROUTE_KV_REMOVED;
+    expect(worker, api_tell(arena.router, arena.targets[0], worker->number,
+                            worker->told++, kind, rng_below(&worker->rng, 20),
+                            tokens, count, tick()) == LBROUTE_OK);
+    if (rng_chance(&worker->rng, 2))
+        expect(worker, lbroute_kv_clear(arena.router, arena.targets[0],
+                                        worker->number, tick()) == LBROUTE_OK);
+}
+
 static void change(struct worker *worker)
 {
     size_t place = rng_below(&worker->rng, OWN);
@@ -113,15 +140,26 @@ static void change(struct worker *worker)
     expect(worker, result == LBROUTE_OK);
 }
 
-static void fill_request(struct worker *worker, char session[16],
+/* What a request points to. */
+struct texts {
+    char session[16];
+    uint32_t tokens[TOKENS];
+};
+
+static void fill_request(struct worker *worker, struct texts *texts,
                          lbroute_request *request)
 {
     static const char prompts[4][32] = {
         "you are helpful; what is a", "you are helpful; what is the b",
         "you are a poet; write c", "translate this into French: d"};
-    snprintf(session, 16, "s%u", rng_below(&worker->rng, 50));
+    snprintf(texts->session, sizeof texts->session, "s%u",
+             rng_below(&worker->rng, 50));
     api_request(request, arena.pool);
-    api_set_session(request, session);
+    api_set_session(request, texts->session);
+    if (rng_chance(&worker->rng, 30)) {
+        request->tokens = texts->tokens;
+        request->tokens_len = draw_tokens(worker, texts->tokens);
+    }
     request->prompt = prompts[rng_below(&worker->rng, 4)];
     request->prompt_len = rng_below(&worker->rng, sizeof prompts[0] + 1);
     if (rng_chance(&worker->rng, 10)) {
@@ -136,12 +174,12 @@ static void fill_request(struct worker *worker, char session[16],
 
 static void pick(struct worker *worker)
 {
-    char session[16];
+    struct texts texts;
     lbroute_request request;
     lbroute_decision decision;
     if (worker->open_count == OPEN)
         return;
-    fill_request(worker, session, &request);
+    fill_request(worker, &texts, &request);
     lbroute_decision_init(&decision, sizeof decision);
     int result = lbroute_pick(arena.router, &request, tick(), &decision);
     if (result != LBROUTE_OK) {
@@ -177,7 +215,7 @@ static void settle(struct worker *worker)
 
 static void explain(struct worker *worker)
 {
-    char session[16];
+    struct texts texts;
     lbroute_request request;
     lbroute_decision decision;
     lbroute_candidate candidates[SHARED];
@@ -186,7 +224,7 @@ static void explain(struct worker *worker)
     char value[300];
     size_t name_len = 0;
     size_t value_len = 0;
-    fill_request(worker, session, &request);
+    fill_request(worker, &texts, &request);
     (void)api_explain(arena.router, &request, tick(), &decision, candidates,
                       SHARED, &count);
     expect(worker, count >= SHARED && decision.ticket == 0);
@@ -226,8 +264,10 @@ static void *work(void *argument)
             pick(worker);
         else if (choice < 90)
             settle(worker);
-        else if (choice < 95)
+        else if (choice < 93)
             change(worker);
+        else if (choice < 95)
+            tell(worker);
         else if (choice < 98)
             explain(worker);
         else
@@ -276,6 +316,7 @@ static void check_ledger(const struct worker *workers)
     CHECK_U(stats.orphan_tickets, 0);
     CHECK_U(stats.expired, 0);
     CHECK_U(stats.targets, SHARED);
+    CHECK(stats.kv_sources <= THREADS);
     uint64_t by_kind = 0;
     for (int kind = 0; kind < LBROUTE_EVENT_COUNT; kind++)
         by_kind += stats.settled[kind];

@@ -23,6 +23,7 @@ static struct life {
     struct heap heap;
     struct rng rng;
     size_t open;
+    uint64_t told[TARGETS]; /* batches of KV events */
     uint64_t now;
     size_t picks;
     size_t same;
@@ -124,10 +125,43 @@ static void draw_prompt(lbroute_request *request)
     }
 }
 
+enum { TOKENS = API_KV_BLOCKS * API_KV_SIZE };
+
+/* A prompt as token ids; the first ones are the same more often. */
+static size_t draw_tokens(uint32_t tokens[TOKENS])
+{
+    uint32_t bound = rng_between(&life.rng, 1, 3);
+    for (size_t i = 0; i < TOKENS; i++)
+        tokens[i] = rng_below(&life.rng, i < TOKENS / 2 ? 1 : bound);
+    return rng_below(&life.rng, TOKENS + 1);
+}
+
+/* An engine of both tells the same. */
+static void tell(void)
+{
+    uint32_t tokens[TOKENS];
+    size_t place = rng_below(&life.rng, TARGETS);
+    size_t count = draw_tokens(tokens);
+    int kind =
+        rng_chance(&life.rng, 70) ? LBROUTE_KV_STORED : LBROUTE_KV_REMOVED;
+    uint64_t label = rng_below(&life.rng, 20);
+    uint64_t seq = life.told[place] + (rng_below(&life.rng, 10) == 0);
+    life.told[place] = seq + 1;
+    if (rng_chance(&life.rng, 5))
+        life.told[place] = 0;
+    for (int i = 0; i < 2; i++) {
+        struct twin *twin = &life.twins[i];
+        CHECK_I(api_tell(twin->router, twin->targets[place], 0, seq, kind,
+                         label, tokens, count, life.now),
+                LBROUTE_OK);
+    }
+}
+
 /* Draws a request for the first pool, the second or, across both, the model;
  * returns which. */
 static uint32_t draw_request(lbroute_request *request, char key[2])
 {
+    static uint32_t tokens[TOKENS];
     api_request(request, 0);
     key[0] = (char)('a' + rng_below(&life.rng, 12));
     key[1] = 0;
@@ -135,6 +169,10 @@ static uint32_t draw_request(lbroute_request *request, char key[2])
         api_set_session(request, key);
     if (rng_chance(&life.rng, 80))
         draw_prompt(request);
+    if (rng_chance(&life.rng, 30)) {
+        request->tokens = tokens;
+        request->tokens_len = draw_tokens(tokens);
+    }
     return rng_below(&life.rng, POOLS + 1);
 }
 
@@ -226,6 +264,8 @@ static void step(twins_question *question)
         life.now += rng_below(&life.rng, 700) * MILLISECOND;
     if (rng_chance(&life.rng, 10))
         change();
+    if (rng_chance(&life.rng, 10))
+        tell();
     if (rng_chance(&life.rng, 55))
         pick();
     else

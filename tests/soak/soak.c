@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Many random operations on routers that remember prompts, by their bytes
- * (cache_aware), by blocks, and by blocks for clients (kv_aware):
+ * (cache_aware), by blocks, and by blocks for clients (kv_aware); and on one
+ * that is told of blocks by KV events:
  *
  *     soak [OPERATIONS [SEED]]     10^8 on each, if not told otherwise
  *
@@ -14,6 +15,7 @@
 
 #include "api.h"
 #include "check.h"
+#include "events.h"
 #include "heap.h"
 #include "prng.h"
 
@@ -162,5 +164,6 @@ int main(int argc, char **argv)
     run_rule("bytes", "cache_aware", 0, operations, seed);
     run_rule("blocks", "cache_aware", 1, operations, seed);
     run_rule("blocks of clients", "kv_aware", 0, operations, seed);
+    soak_events(operations, seed);
     return 0;
 }

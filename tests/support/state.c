@@ -85,6 +85,10 @@ static void add_totals(struct text *text, lbroute_router *router,
     add_number(text, "queue_timeouts", stats.queue_timeouts);
     add_number(text, "queue_cancelled", stats.queue_cancelled);
     add_number(text, "queue_refused", stats.queue_refused);
+    add_number(text, "kv_blocks", stats.kv_blocks);
+    add_number(text, "kv_contents", stats.kv_contents);
+    add_number(text, "kv_sources", stats.kv_sources);
+    add_number(text, "kv_evicted", stats.kv_evicted);
     add_number(text, "next_deadline", lbroute_next_deadline(router));
 }
 
@@ -215,6 +219,52 @@ static void add_figures(struct text *text, lbroute_router *router,
     add_number(text, "cache_stale", (uint64_t)stats.cache_stale);
     add_number(text, "max_adapters", (uint64_t)stats.max_adapters);
     add_number(text, "adapters", stats.adapters);
+    add_number(text, "kv_state", (uint64_t)stats.kv_state);
+    add_number(text, "kv_blocks", stats.kv_blocks);
+    add_number(text, "kv_age_ns", (uint64_t)stats.kv_age_ns);
+}
+
+static void add_source(struct text *text, const lbroute_kv_source_stats *stats)
+{
+    add_number(text, "state", (uint64_t)stats->state);
+    add_number(text, "block_size", stats->block_size);
+    add_number(text, "age_ns", (uint64_t)stats->age_ns);
+    add_number(text, "next_seq", stats->next_seq);
+    add_number(text, "missing", stats->missing);
+    add_number(text, "first_missing", stats->first_missing);
+    add_number(text, "last_missing", stats->last_missing);
+    for (size_t i = 0; i < LBROUTE_MEDIUM_COUNT; i++)
+        add_number(text, "blocks", stats->blocks[i]);
+    add_number(text, "waiting", stats->waiting);
+    add_number(text, "aside", stats->aside);
+    add_number(text, "batches", stats->batches);
+    add_number(text, "duplicates", stats->duplicates);
+    add_number(text, "gaps", stats->gaps);
+    add_number(text, "restarts", stats->restarts);
+    add_number(text, "clears", stats->clears);
+    add_number(text, "stored", stats->stored);
+    add_number(text, "removed", stats->removed);
+    add_number(text, "evicted", stats->evicted);
+    add_counts(text, "reasons", stats->reasons);
+}
+
+static void add_sources(struct text *text, lbroute_router *router,
+                        lbroute_target target, uint64_t now)
+{
+    lbroute_kv_source_stats stats;
+    uint32_t source = 0;
+    int64_t previous = -1;
+
+    lbroute_kv_source_stats_init(&stats, sizeof stats);
+    while (lbroute_kv_source_next(router, target, previous, &source) ==
+           LBROUTE_OK) {
+        assert_int_equal(
+            lbroute_get_kv_source_stats(router, target, source, now, &stats),
+            LBROUTE_OK);
+        add_number(text, "source", source);
+        add_source(text, &stats);
+        previous = source;
+    }
 }
 
 char *state_text(lbroute_router *router, uint64_t now, enum state_scope scope)
@@ -227,6 +277,7 @@ char *state_text(lbroute_router *router, uint64_t now, enum state_scope scope)
     while (lbroute_target_next(router, 0, target, &target) == LBROUTE_OK) {
         add_settings(&text, router, target);
         add_figures(&text, router, target, now);
+        add_sources(&text, router, target, now);
     }
     return text.bytes;
 }

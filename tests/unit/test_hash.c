@@ -70,6 +70,28 @@ static void published_words(void **state)
     assert_true(lbr_hash("abc", 3) == UINT64_C(0x78AF5F94892F3950));
 }
 
+/* Bytes that come in pieces of any size. */
+static void streams(void **state)
+{
+    static unsigned char input[5000];
+    struct test_rng rng = {11};
+    (void)state;
+
+    for (size_t i = 0; i < sizeof input; i++)
+        input[i] = (unsigned char)test_rng_next(&rng);
+    for (size_t length = 0; length <= sizeof input; length += 1 + length / 9) {
+        struct lbr_hash_stream stream;
+        lbr_hash_begin(&stream);
+        for (size_t at = 0, part; at < length; at += part) {
+            part = 1 + test_rng_below(&rng, 700);
+            if (part > length - at)
+                part = length - at;
+            lbr_hash_add(&stream, input + at, part);
+        }
+        assert_true(lbr_hash_end(&stream) == lbr_hash(input, length));
+    }
+}
+
 /* With nothing to combine, mixing is one step of splitmix64. */
 static void pair_ends_in_splitmix64(void **state)
 {
@@ -173,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_vectors),
         cmocka_unit_test(published_words),
+        cmocka_unit_test(streams),
         cmocka_unit_test(pair_ends_in_splitmix64),
         cmocka_unit_test(pair_mixes_both_words),
         cmocka_unit_test(pair_tells_its_words_apart),

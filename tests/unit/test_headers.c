@@ -98,8 +98,9 @@ static void name_target(lbroute_decision *decision, const char *name)
 static void nothing_decided(void **state)
 {
     static const char *const suffixes[] = {
-        "Server",    "Pool",   "Weight", "In-Flight",    "Wait-Ms",
-        "Algorithm", "Sticky", "Prefix", "Reject-Reason"};
+        "Server",        "Pool",      "Weight",  "In-Flight",
+        "Wait-Ms",       "Algorithm", "Sticky",  "Prefix",
+        "Reject-Reason", "Kv-Blocks", "Kv-State"};
     const struct fixture *fixture = *state;
 
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
@@ -173,6 +174,54 @@ static void weights_in_decimals(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fixture->decision.weight = cases[i].weight;
         check(fixture, "Weight", cases[i].text);
+    }
+}
+
+static void resident_blocks(void **state)
+{
+    struct fixture *fixture = *state;
+    int64_t *blocks = fixture->decision.kv_blocks;
+
+    check_none(fixture, "Kv-Blocks");
+    blocks[LBROUTE_MEDIUM_GPU] = 12;
+    blocks[LBROUTE_MEDIUM_HOST] = 3;
+    blocks[LBROUTE_MEDIUM_DISK] = 0;
+    check(fixture, "Kv-Blocks", "gpu=12;host=3;disk=0");
+    blocks[LBROUTE_MEDIUM_GPU] = 0;
+    check(fixture, "Kv-Blocks", "gpu=0;host=3;disk=0");
+    for (int medium = 0; medium < LBROUTE_MEDIUM_COUNT; medium++)
+        blocks[medium] = INT64_MAX;
+    check(fixture, "Kv-Blocks",
+          "gpu=9223372036854775807;host=9223372036854775807;"
+          "disk=9223372036854775807");
+    blocks[LBROUTE_MEDIUM_DISK] = INT64_MIN; /* broken */
+    check(fixture, "Kv-Blocks",
+          "gpu=9223372036854775807;host=9223372036854775807;disk=0");
+    blocks[LBROUTE_MEDIUM_GPU] = -1;
+    check_none(fixture, "Kv-Blocks");
+}
+
+static void states_of_sources(void **state)
+{
+    static const struct {
+        int32_t state;
+        const char *text;
+    } cases[] = {{LBROUTE_KV_SOURCE_FRESH, "fresh"},
+                 {LBROUTE_KV_SOURCE_GAP, "gap"},
+                 {LBROUTE_KV_SOURCE_STALE, "stale"},
+                 {LBROUTE_KV_SOURCE_RESTARTED, "restarted"}};
+    static const int32_t none[] = {LBROUTE_KV_SOURCE_NONE,
+                                   LBROUTE_KV_SOURCE_STATE_COUNT, -1, INT32_MIN,
+                                   INT32_MAX};
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fixture->decision.kv_state = cases[i].state;
+        check(fixture, "Kv-State", cases[i].text);
+    }
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        fixture->decision.kv_state = none[i];
+        check_none(fixture, "Kv-State");
     }
 }
 
@@ -363,6 +412,8 @@ int main(void)
         HEADER_TEST(an_accepted_request),
         HEADER_TEST(a_rejected_request),
         HEADER_TEST(weights_in_decimals),
+        HEADER_TEST(resident_blocks),
+        HEADER_TEST(states_of_sources),
         HEADER_TEST(numbers_beyond_sense),
         HEADER_TEST(waits_in_whole_milliseconds),
         HEADER_TEST(largest_counts),

@@ -42,6 +42,22 @@ struct engine {
     uint64_t adapter_loads;
 };
 
+static void create_caches(struct engine *engine)
+{
+    const struct engine_options *own = &engine->options;
+
+    engine->cache = kv_cache_create(
+        (uint32_t)(own->cache_tokens / own->block_tokens), own->distinct_ids);
+    kv_cache_watch(engine->cache, own->kv_log);
+    adapter_slots_init(&engine->adapters, own->adapter_slots);
+}
+
+static void destroy_caches(struct engine *engine)
+{
+    kv_cache_destroy(engine->cache);
+    adapter_slots_release(&engine->adapters);
+}
+
 struct engine *engine_create(const struct engine_options *options)
 {
     struct engine *engine = grow_zeroed(1, sizeof *engine);
@@ -54,9 +70,7 @@ struct engine *engine_create(const struct engine_options *options)
         own->max_seqs = DEFAULT_MAX_SEQS;
     if (own->step_tokens == 0)
         own->step_tokens = DEFAULT_STEP_TOKENS;
-    engine->cache = kv_cache_create(
-        (uint32_t)(own->cache_tokens / own->block_tokens), own->distinct_ids);
-    adapter_slots_init(&engine->adapters, own->adapter_slots);
+    create_caches(engine);
     engine->running = grow_zeroed(own->max_seqs, sizeof *engine->running);
     engine->step = grow_zeroed(own->max_seqs, sizeof *engine->step);
     return engine;
@@ -68,8 +82,7 @@ void engine_destroy(struct engine *engine)
         return;
     for (uint32_t i = 0; i < engine->running_count; i++)
         free(engine->running[i]->blocks);
-    kv_cache_destroy(engine->cache);
-    adapter_slots_release(&engine->adapters);
+    destroy_caches(engine);
     free(engine->running);
     free(engine->step);
     free(engine);
@@ -126,7 +139,8 @@ static void stop_running(struct engine *engine, struct engine_request *request)
     request->named_blocks = 0;
 }
 
-static void preempt_newest(struct engine *engine)
+/* Puts the newest running request back to the head of the queue. */
+static void put_back_newest(struct engine *engine)
 {
     struct engine_request *request = engine->running[--engine->running_count];
 
@@ -137,7 +151,22 @@ static void preempt_newest(struct engine *engine)
         engine->last_waiting = request;
     engine->first_waiting = request;
     engine->waiting_count++;
+}
+
+static void preempt_newest(struct engine *engine)
+{
+    put_back_newest(engine);
     engine->preemptions++;
+}
+
+void engine_restart(struct engine *engine)
+{
+    while (engine->running_count > 0)
+        put_back_newest(engine);
+    engine->step_count = 0;
+    engine->blocked = NULL;
+    destroy_caches(engine);
+    create_caches(engine);
 }
 
 static void allocate_up_to(struct engine *engine,
@@ -154,10 +183,16 @@ static void name_full_blocks(struct engine *engine,
                              struct engine_request *request)
 {
     uint32_t full = request->computed / engine->options.block_tokens;
+    uint32_t first = request->named_blocks;
 
     for (; request->named_blocks < full; request->named_blocks++)
         kv_cache_name(engine->cache, request->blocks[request->named_blocks],
                       request->ids[request->named_blocks]);
+    if (engine->options.kv_log != NULL && full > first)
+        kv_log_stored(engine->options.kv_log, request->ids + first,
+                      full - first,
+                      first > 0 ? request->ids[first - 1] : KV_NO_PARENT,
+                      request->adapter);
 }
 
 static void count_work(struct engine *engine,

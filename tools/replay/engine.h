@@ -27,6 +27,7 @@
 #define LBROUTE_REPLAY_ENGINE_H
 
 #include "engine_spec.h"
+#include "kv_log.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,6 +45,10 @@ struct engine_options {
     uint32_t step_tokens;   /**< Token budget of a step (2,048). */
     uint32_t adapter_slots; /**< Adapters held at once; 0: none is used. */
     double adapter_load_ms; /**< Time to load one. */
+    /** Receives what the prefix cache stores and evicts, with one event for
+     * what a request fills in a step, and one for each evicted block; NULL:
+     * nobody does. */
+    struct kv_log *kv_log;
 };
 
 /** A request at an engine. The caller fills the first group, keeps the struct
@@ -95,6 +100,12 @@ bool engine_start_step(struct engine *engine, double *ms);
 /** Ends the step: tokens come out. */
 void engine_finish_step(struct engine *engine, engine_listener listener,
                         void *context);
+
+/** Starts the process anew instead of finishing the step under way, or between
+ * two steps: its caches are empty and all its requests wait, in the order in
+ * which they came; what was computed is computed again. Answers go on where
+ * they stood. */
+void engine_restart(struct engine *engine);
 
 /** Requests running, as the engine's metrics tell. */
 uint32_t engine_running(const struct engine *engine);

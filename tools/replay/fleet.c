@@ -10,7 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum event_kind { EVENT_ARRIVAL, EVENT_STEP_END, EVENT_SCRAPE };
+enum event_kind {
+    EVENT_ARRIVAL,
+    EVENT_STEP_END,
+    EVENT_SCRAPE,
+    EVENT_KV_BATCH,  /* Arrives at the host. */
+    EVENT_KV_REPLAY, /* Likewise. */
+    EVENT_RESTART,   /* Of an engine. */
+    EVENT_BACK       /* It works again. */
+};
 
 enum { PROGRESS_EVERY = 256 };
 
@@ -24,6 +32,8 @@ struct flight {
 struct server {
     struct engine *engine;
     bool stepping;
+    bool restart_due; /* At the end of the step, which comes to nothing. */
+    bool down;
 };
 
 struct fleet {
@@ -38,6 +48,7 @@ struct fleet {
     size_t queue_head;
     size_t queue_tail;
     struct vllm_page page; /* The latest scrape. */
+    struct kv_feed kv;
     size_t arrived;
     size_t done;
     uint64_t now;
@@ -60,7 +71,8 @@ static void start_step(struct fleet *fleet, uint32_t target)
     uint64_t duration;
     double ms;
 
-    if (server->stepping || !engine_start_step(server->engine, &ms))
+    if (server->stepping || server->down ||
+        !engine_start_step(server->engine, &ms))
         return;
     duration = to_ns(ms / 1000.0);
     server->stepping = true;
@@ -120,6 +132,7 @@ static bool dispatch(struct fleet *fleet, uint32_t index)
     }
     flight->ticket = pick.ticket;
     fleet->log->outcomes[index].expected_first_ns = pick.expected_first_ns;
+    kv_feed_check(&fleet->kv, index, pick.target, pick.kv_matched, fleet->now);
     if (engine_fits(fleet->servers[pick.target].engine, from->input_tokens,
                     from->output_tokens)) {
         send_to_engine(fleet, index, pick.target);
@@ -170,11 +183,56 @@ static void on_engine_event(void *context, struct engine_request *request,
     step->settled = true;
 }
 
+static void push_kv(struct fleet *fleet, enum event_kind kind, uint32_t target)
+{
+    event_heap_push(&fleet->events,
+                    fleet->now + to_ns(fleet->options->kv.delay_s), kind,
+                    target);
+}
+
+/* Its requests wait until it is back: nobody tells the router. */
+static void go_down(struct fleet *fleet, uint32_t target)
+{
+    struct server *server = &fleet->servers[target];
+
+    server->restart_due = false;
+    server->stepping = false;
+    server->down = true;
+    engine_restart(server->engine);
+    kv_feed_restart(&fleet->kv, target);
+    event_heap_push(&fleet->events, fleet->now + to_ns(FLEET_RESTART_S),
+                    EVENT_BACK, target);
+}
+
+static void restart(struct fleet *fleet, uint32_t target)
+{
+    struct server *server = &fleet->servers[target];
+
+    if (server->down)
+        return;
+    if (server->stepping)
+        server->restart_due = true;
+    else
+        go_down(fleet, target);
+}
+
+static void come_back(struct fleet *fleet, uint32_t target)
+{
+    fleet->servers[target].down = false;
+    start_step(fleet, target);
+}
+
 static void end_step(struct fleet *fleet, uint32_t target)
 {
     struct step_context step = {fleet, false};
 
+    if (fleet->servers[target].restart_due) {
+        go_down(fleet, target);
+        return;
+    }
     engine_finish_step(fleet->servers[target].engine, on_engine_event, &step);
+    if (kv_feed_publish(&fleet->kv, target, fleet->now))
+        push_kv(fleet, EVENT_KV_BATCH, target);
     /* Still marked as stepping: what the retry sends here joins its next
      * step, which starts below. */
     if (step.settled)
@@ -186,6 +244,8 @@ static void end_step(struct fleet *fleet, uint32_t target)
 static void scrape(struct fleet *fleet)
 {
     for (uint32_t i = 0; i < fleet->log->target_count; i++) {
+        if (fleet->servers[i].down)
+            continue;
         vllm_page_write(&fleet->page, fleet->servers[i].engine, fleet->now);
         host_scrape(fleet->host, i, fleet->page.text, fleet->page.length,
                     fleet->now);
@@ -208,6 +268,20 @@ static void handle(struct fleet *fleet, const struct heap_event *event)
         break;
     case EVENT_SCRAPE:
         scrape(fleet);
+        break;
+    case EVENT_KV_BATCH:
+        if (kv_feed_arrive(&fleet->kv, event->index, fleet->now))
+            push_kv(fleet, EVENT_KV_REPLAY, event->index);
+        break;
+    case EVENT_KV_REPLAY:
+        if (kv_feed_replay(&fleet->kv, event->index, fleet->now))
+            push_kv(fleet, EVENT_KV_REPLAY, event->index);
+        break;
+    case EVENT_RESTART:
+        restart(fleet, event->index);
+        break;
+    case EVENT_BACK:
+        come_back(fleet, event->index);
         break;
     }
 }
@@ -236,6 +310,9 @@ static void push_first_events(struct fleet *fleet)
             event_heap_push(&fleet->events, to_ns(request->at_s), EVENT_ARRIVAL,
                             i);
     }
+    for (size_t i = 0; i < fleet->options->restart_count; i++)
+        event_heap_push(&fleet->events, to_ns(fleet->options->restarts[i].at_s),
+                        EVENT_RESTART, fleet->options->restarts[i].target);
     if (fleet->options->scrape_s > 0.0)
         event_heap_push(&fleet->events, to_ns(fleet->options->scrape_s),
                         EVENT_SCRAPE, 0);
@@ -256,6 +333,7 @@ static void create_servers(struct fleet *fleet)
                                  ? fleet->options->adapter_slots
                                  : 0,
             .adapter_load_ms = fleet->options->adapter_load_s * 1000.0,
+            .kv_log = kv_feed_log(&fleet->kv, (uint32_t)i),
         };
 
         fleet->servers[i].engine = engine_create(&options);
@@ -277,6 +355,8 @@ static void create_log(struct fleet *fleet)
 
 static void release(struct fleet *fleet)
 {
+    kv_feed_finish(&fleet->kv, fleet->now);
+    fleet->log->kv = fleet->kv.counts;
     for (size_t i = 0; i < fleet->log->target_count; i++) {
         struct engine *engine = fleet->servers[i].engine;
         struct fleet_target_log *log = &fleet->log->targets[i];
@@ -287,6 +367,7 @@ static void release(struct fleet *fleet)
         log->blocks = engine_blocks(engine);
         engine_destroy(engine);
     }
+    kv_feed_release(&fleet->kv);
     host_destroy(fleet->host);
     event_heap_release(&fleet->events);
     vllm_page_release(&fleet->page);
@@ -302,9 +383,11 @@ void fleet_run(const struct workload *workload,
     struct heap_event event;
 
     create_log(&fleet);
+    kv_feed_init(&fleet.kv, workload, &options->kv, log->target_count);
     create_servers(&fleet);
     vllm_page_init(&fleet.page, workload->adapters);
     fleet.host = host_create(&options->host, workload);
+    fleet.kv.host = fleet.host;
     fleet.flights = grow_zeroed(workload->count, sizeof *fleet.flights);
     fleet.queue = grow_zeroed(workload->count, sizeof *fleet.queue);
     link_followers(&fleet);

@@ -11,6 +11,7 @@
 #define LBROUTE_REPLAY_FLEET_H
 
 #include "host.h"
+#include "kv_feed.h"
 
 /** `target` of a request that was refused. */
 #define FLEET_NO_TARGET UINT32_MAX
@@ -44,6 +45,16 @@ struct fleet_log {
     uint32_t *arrivals;             /**< Requests in order of arrival. */
     size_t target_count;
     struct fleet_target_log *targets;
+    struct kv_feed_counts kv;
+};
+
+/** Time from the end of an engine's process until its next one works, s. */
+#define FLEET_RESTART_S 30.0
+
+/** An engine starts anew at some time. */
+struct fleet_restart {
+    uint32_t target;
+    double at_s;
 };
 
 /** Told now and then how many requests are done. */
@@ -56,6 +67,9 @@ struct fleet_options {
      * to load one. */
     uint32_t adapter_slots;
     double adapter_load_s;
+    struct kv_feed_options kv;
+    const struct fleet_restart *restarts;
+    size_t restart_count;
     fleet_progress progress;
     void *progress_context;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "host.h"
 
+#include "block_tokens.h"
 #include "grow.h"
 #include "workload_adapters.h"
 
@@ -22,7 +23,9 @@ struct host {
     lbroute_pool pool;
     lbroute_target *targets;
     uint32_t *numbers; /* numbers[i] is i; the targets' user pointers. */
-    uint64_t *blocks;  /* Of the request that is asked for. */
+    size_t target_count;
+    uint64_t *blocks; /* Of the request that is asked for. */
+    uint32_t *tokens; /* Of the same, where the router gets them; else NULL. */
     char adapter[ADAPTER_NAME_MAX]; /* Of the same. */
     lbroute_decision decision;
 };
@@ -79,6 +82,8 @@ static void create_pool(struct host *host, const struct host_options *options,
     require(lbroute_pool_add(host->router, &pool, &host->pool), "pool");
     set_parameter(host, "kv_aware.capacity",
                   smallest_cache(options->fleet, workload));
+    if (options->tokens)
+        set_parameter(host, "prefix.block_tokens", workload->block_tokens);
     for (size_t i = 0; i < options->parameter_count; i++)
         set_parameter(host, options->parameters[i].name,
                       options->parameters[i].value);
@@ -118,6 +123,16 @@ static size_t longest_prompt(const struct workload *workload)
     return longest;
 }
 
+static size_t longest_input(const struct workload *workload)
+{
+    size_t longest = 0;
+
+    for (size_t i = 0; i < workload->count; i++)
+        if (workload->requests[i].input_tokens > longest)
+            longest = workload->requests[i].input_tokens;
+    return longest;
+}
+
 struct host *host_create(const struct host_options *options,
                          const struct workload *workload)
 {
@@ -126,7 +141,11 @@ struct host *host_create(const struct host_options *options,
 
     host->targets = grow_zeroed(count, sizeof *host->targets);
     host->numbers = grow_zeroed(count, sizeof *host->numbers);
+    host->target_count = count;
     host->blocks = grow_zeroed(longest_prompt(workload), sizeof *host->blocks);
+    if (options->tokens)
+        host->tokens =
+            grow_zeroed(longest_input(workload), sizeof *host->tokens);
     lbroute_decision_init(&host->decision, sizeof host->decision);
     create_router(host, options);
     create_pool(host, options, workload);
@@ -143,6 +162,7 @@ void host_destroy(struct host *host)
     free(host->targets);
     free(host->numbers);
     free(host->blocks);
+    free(host->tokens);
     free(host);
 }
 
@@ -155,7 +175,11 @@ static void describe_prompt(const struct host *host,
 {
     const struct work_request *from = &workload->requests[*number];
 
-    if (from->text_length > 0) {
+    if (host->tokens != NULL) {
+        block_tokens_prompt(workload, *number, host->tokens);
+        request->tokens = host->tokens;
+        request->tokens_len = from->input_tokens;
+    } else if (from->text_length > 0) {
         request->prompt = workload->text + from->text_at;
         request->prompt_len = from->text_length;
     } else if (from->prompt_ids > 0) {
@@ -195,6 +219,18 @@ static void describe(struct host *host, const struct workload *workload,
     describe_prompt(host, workload, number, request);
 }
 
+static int64_t kv_matched(const lbroute_decision *decision)
+{
+    int64_t blocks = 0;
+
+    for (int i = 0; i < LBROUTE_MEDIUM_COUNT; i++) {
+        if (decision->kv_blocks[i] < 0)
+            return -1;
+        blocks += decision->kv_blocks[i];
+    }
+    return blocks;
+}
+
 enum host_answer host_pick(struct host *host, const struct workload *workload,
                            uint32_t number, uint64_t now,
                            struct host_picked *picked)
@@ -212,6 +248,7 @@ enum host_answer host_pick(struct host *host, const struct workload *workload,
     picked->target = *(const uint32_t *)host->decision.user;
     picked->ticket = host->decision.ticket;
     picked->expected_first_ns = host->decision.expected_ttft_ns;
+    picked->kv_matched = kv_matched(&host->decision);
     return HOST_PICKED;
 }
 
@@ -232,4 +269,63 @@ void host_scrape(struct host *host, uint32_t target, const char *page,
     require(lbroute_ingest_metrics(host->router, host->targets[target], page,
                                    length, now, NULL),
             "ingest_metrics");
+}
+
+void host_kv_events(struct host *host, uint32_t target, uint64_t seq,
+                    const void *payload, size_t length, uint64_t now)
+{
+    require(lbroute_ingest_kv_events(host->router, host->targets[target], 0,
+                                     seq, payload, length, now, NULL, NULL),
+            "ingest_kv_events");
+}
+
+bool host_kv_missing(struct host *host, uint32_t target, uint64_t *first)
+{
+    uint64_t last;
+
+    return lbroute_kv_missing(host->router, host->targets[target], 0, first,
+                              &last) == LBROUTE_OK;
+}
+
+void host_kv_clear(struct host *host, uint32_t target, uint64_t now)
+{
+    require(lbroute_kv_clear(host->router, host->targets[target], 0, now),
+            "kv_clear");
+}
+
+/* Returns false for a target that has never sent events. */
+static bool source_stats(struct host *host, size_t target, uint64_t now,
+                         lbroute_kv_source_stats *stats)
+{
+    lbroute_kv_source_stats_init(stats, sizeof *stats);
+    return lbroute_get_kv_source_stats(host->router, host->targets[target], 0,
+                                       now, stats) == LBROUTE_OK;
+}
+
+bool host_kv_unknown(struct host *host, uint64_t now)
+{
+    lbroute_kv_source_stats stats;
+
+    for (size_t i = 0; i < host->target_count; i++)
+        if (source_stats(host, i, now, &stats) &&
+            stats.state != LBROUTE_KV_SOURCE_FRESH)
+            return true;
+    return false;
+}
+
+void host_kv_count(struct host *host, uint64_t now,
+                   struct host_kv_counts *counts)
+{
+    lbroute_kv_source_stats stats;
+
+    *counts = (struct host_kv_counts){0};
+    for (size_t i = 0; i < host->target_count; i++) {
+        if (!source_stats(host, i, now, &stats))
+            continue;
+        counts->batches += stats.batches;
+        counts->gaps += stats.gaps;
+        counts->restarts += stats.restarts;
+        counts->duplicates += stats.duplicates;
+        counts->evicted += stats.evicted;
+    }
 }

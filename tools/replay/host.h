@@ -28,13 +28,15 @@ struct host_options {
     size_t parameter_count;
     uint64_t seed;
     size_t max_requests; /**< Most requests in flight at once. */
+    bool tokens; /**< The router gets prompts as token ids, as KV events do. */
 };
 
 struct host;
 
 /** Creates the router and its targets for the requests of a workload. What
  * `kv_aware` remembers of a target is, unless a parameter says otherwise, what
- * the smallest cache of the fleet has room for. Exits with a message if the
+ * the smallest cache of the fleet has room for; token ids are cut into blocks
+ * as the engines cut them. Exits with a message if the
  * library refuses: the caller has checked names and ranges. */
 struct host *host_create(const struct host_options *options,
                          const struct workload *workload);
@@ -49,6 +51,8 @@ struct host_picked {
     uint32_t target;
     lbroute_ticket ticket;
     int64_t expected_first_ns; /**< Predicted time to first token; -1: none. */
+    int64_t kv_matched; /**< Leading blocks that are there by KV events; -1:
+                         * nothing was said. */
 };
 
 /** Asks for a target. `*picked` is set when there is one. */
@@ -63,5 +67,31 @@ void host_observe(struct host *host, lbroute_ticket ticket, int kind,
 /** Hands over a page of a target's metrics. */
 void host_scrape(struct host *host, uint32_t target, const char *page,
                  size_t length, uint64_t now);
+
+/** Hands over a payload of KV events with its sequence number. */
+void host_kv_events(struct host *host, uint32_t target, uint64_t seq,
+                    const void *payload, size_t length, uint64_t now);
+
+/** Whether events of a target are missing; `*first` receives the number of the
+ * first one. */
+bool host_kv_missing(struct host *host, uint32_t target, uint64_t *first);
+
+/** Gives up what events said of a target. */
+void host_kv_clear(struct host *host, uint32_t target, uint64_t now);
+
+/** Whether what events said of any target is in doubt. */
+bool host_kv_unknown(struct host *host, uint64_t now);
+
+/** What the router counted, over all targets. */
+struct host_kv_counts {
+    uint64_t batches; /**< Taken over. */
+    uint64_t gaps;
+    uint64_t restarts;
+    uint64_t duplicates;
+    uint64_t evicted; /**< Blocks that made room for others. */
+};
+
+void host_kv_count(struct host *host, uint64_t now,
+                   struct host_kv_counts *counts);
 
 #endif

@@ -20,6 +20,7 @@ struct kv_cache {
     uint32_t *by_id; /* First block of each id, or NONE. */
     uint32_t capacity;
     uint32_t free_count;
+    struct kv_log *log; /* NULL: nobody wants to know. */
 };
 
 static void push_newest(struct kv_cache *cache, uint32_t index)
@@ -60,6 +61,11 @@ struct kv_cache *kv_cache_create(uint32_t capacity, uint32_t distinct_ids)
         push_newest(cache, i);
     }
     return cache;
+}
+
+void kv_cache_watch(struct kv_cache *cache, struct kv_log *log)
+{
+    cache->log = log;
 }
 
 void kv_cache_destroy(struct kv_cache *cache)
@@ -123,6 +129,8 @@ static void forget_content(struct kv_cache *cache, uint32_t index)
     while (*link != index)
         link = &cache->blocks[*link].same;
     *link = block->same;
+    if (cache->log != NULL)
+        kv_log_removed(cache->log, block->id);
     block->id = NONE;
     block->same = NONE;
 }

@@ -15,6 +15,8 @@
 #ifndef LBROUTE_REPLAY_KV_CACHE_H
 #define LBROUTE_REPLAY_KV_CACHE_H
 
+#include "kv_log.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,6 +24,9 @@ struct kv_cache;
 
 /** Creates an empty cache for ids 0 to `distinct_ids` - 1. */
 struct kv_cache *kv_cache_create(uint32_t capacity, uint32_t distinct_ids);
+
+/** Lets evictions be noted from now on. */
+void kv_cache_watch(struct kv_cache *cache, struct kv_log *log);
 
 /** Frees the cache; NULL does nothing. */
 void kv_cache_destroy(struct kv_cache *cache);

@@ -3,6 +3,7 @@
  * lbroute-replay: what-if on LLM traffic.
  */
 #include "grow.h"
+#include "kv_options.h"
 #include "measure.h"
 #include "options.h"
 #include "workload_adapters.h"
@@ -149,6 +150,18 @@ static const char *engine_name(const struct fleet_spec *fleet)
     return fleet->targets[0].spec->name;
 }
 
+static struct kv_feed_options kv_options(const struct options *options,
+                                         const char *strategy, uint64_t seed)
+{
+    struct kv_feed_options kv = options->kv;
+
+    kv.seed = seed;
+    kv.guess_s = kv_options_guess_s(options);
+    if (!kv_options_wanted(options, strategy))
+        kv.mode = KV_MODE_OFF;
+    return kv;
+}
+
 static void run_strategy(struct session *session,
                          const struct workload *workload, uint64_t seed,
                          const char *strategy, uint64_t skipped)
@@ -160,7 +173,11 @@ static void run_strategy(struct session *session,
                  .parameters = options->parameters,
                  .parameter_count = options->parameter_count,
                  .seed = seed,
-                 .max_requests = workload->count},
+                 .max_requests = workload->count,
+                 .tokens = kv_options_wanted(options, strategy)},
+        .kv = kv_options(options, strategy, seed),
+        .restarts = options->restarts,
+        .restart_count = options->restart_count,
         .scrape_s = options->scrape_s,
         .adapter_slots = (uint32_t)options->adapter_slots,
         .adapter_load_s = options->adapter_load_s,
@@ -179,6 +196,7 @@ static void run_strategy(struct session *session,
         .skipped = skipped,
         .priced = options->prices_path != NULL,
         .adapters = options->adapters > 0,
+        .kv_asked = kv_options_wanted_by_any(options),
         .option_count = options->in_force_count,
         .options = options->in_force,
     };

@@ -341,6 +341,35 @@ static void measure_adapters(const struct fleet_log *log,
         share((double)result->adapter_loads, (double)served);
 }
 
+static void measure_kv(const struct kv_feed_counts *counts,
+                       struct replay_result *result)
+{
+    result->kv = (struct replay_kv){
+        .read = counts->picks > 0,
+        .batches = counts->batches,
+        .stored = counts->stored,
+        .removed = counts->removed,
+        .lost = counts->lost,
+        .delivered = counts->delivered,
+        .bytes = counts->bytes,
+        .replays = counts->replays,
+        .clears = counts->clears,
+        .gaps = counts->router.gaps,
+        .restarts = counts->router.restarts,
+        .duplicates = counts->router.duplicates,
+        .evicted = counts->router.evicted,
+        .picks = counts->picks,
+        .unknown_picks = counts->unknown_picks,
+        .unknown_share =
+            share((double)counts->unknown_picks, (double)counts->picks),
+        .credited = counts->credited,
+        .justified = counts->justified,
+        .guessed_picks = counts->guessed_picks,
+        .wrong_picks = counts->wrong_picks,
+        .wrong_blocks = counts->wrong_blocks,
+    };
+}
+
 void measure_run(const struct workload *workload,
                  const struct fleet_spec *fleet, const struct fleet_log *log,
                  struct replay_result *result)
@@ -349,6 +378,7 @@ void measure_run(const struct workload *workload,
     measure_latency(workload, log, result);
     measure_targets(workload, fleet, log, result);
     measure_adapters(log, result);
+    measure_kv(&log->kv, result);
     result->busiest_over_mean = busiest_over_mean(result, false);
     result->busiest_work_over_mean = busiest_over_mean(result, true);
     result->prediction_error = median_error(log);

@@ -35,6 +35,9 @@ static void set_defaults(struct options *options)
     options->fleet_text = "8";
     options->engine = engine_spec_at(0);
     options->scrape_s = 5.0;
+    options->kv.mode = KV_MODE_MAP;
+    options->kv.delay_s = 0.05;
+    options->kv.replay = true;
     options->slo_ttft_ms = 2000.0;
     options->slo_tpot_ms = 25.0;
 }
@@ -175,6 +178,14 @@ static bool build_fleet(struct options *options)
            complain("targets", error.text);
 }
 
+static bool check_restarts(const struct options *options)
+{
+    for (size_t i = 0; i < options->restart_count; i++)
+        if (options->restarts[i].target >= options->fleet.count)
+            return complain("restart", "there are not so many targets");
+    return true;
+}
+
 /* Of targets that share a key, the first stands for all. */
 static bool is_first_of_key(const struct fleet_spec *fleet, size_t index)
 {
@@ -236,7 +247,7 @@ bool options_parse(int argc, char **argv, struct options *options)
     if (options->command != COMMAND_RUN)
         return true;
     if (!check_traffic(options) || !build_fleet(options) ||
-        !read_prices(options))
+        !check_restarts(options) || !read_prices(options))
         return false;
     if (options->strategy_count == 0 &&
         !read_row(options, find_row("strategy"), "all"))
@@ -265,6 +276,7 @@ void options_release(struct options *options)
     free(options->strategies);
     free(options->parameters);
     free(options->seeds);
+    free(options->restarts);
     fleet_spec_release(&options->fleet);
     price_list_release(&options->prices);
 }

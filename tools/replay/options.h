@@ -5,6 +5,7 @@
 #ifndef LBROUTE_REPLAY_OPTIONS_H
 #define LBROUTE_REPLAY_OPTIONS_H
 
+#include "fleet.h"
 #include "fleet_spec.h"
 #include "generate.h"
 #include "host.h"
@@ -50,6 +51,10 @@ struct options {
     double scrape_s;
     const char *prices_path; /**< NULL: none. */
     struct price_list prices;
+    struct kv_feed_options kv; /**< `seed` is the run's. */
+    struct fleet_restart *restarts;
+    size_t restart_count;
+    size_t restart_capacity;
     bool no_sessions; /**< The router is not told of conversations. */
 
     double slo_ttft_ms;

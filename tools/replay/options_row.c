@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "options_row.h"
 
+#include "kv_options.h"
 #include "parse_number.h"
 
 #include <stdarg.h>
@@ -69,6 +70,8 @@ static bool in_scope(const struct option_row *row,
         return options->trace_path == NULL;
     case OPTION_OF_ADAPTERS:
         return options->adapters > 0;
+    case OPTION_OF_EVENTS:
+        return kv_options_wanted_by_any(options);
     case OPTION_ALWAYS:
         break;
     }

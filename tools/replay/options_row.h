@@ -29,6 +29,7 @@ enum option_scope {
     OPTION_OF_TRACE,    /**< Where a trace is replayed. */
     OPTION_OF_WORKLOAD, /**< Where traffic is generated. */
     OPTION_OF_ADAPTERS, /**< Where requests ask for LoRA adapters. */
+    OPTION_OF_EVENTS,   /**< Where a strategy reads KV events. */
     OPTION_ALWAYS
 };
 

@@ -3,6 +3,7 @@
 
 #include "choices.h"
 #include "grow.h"
+#include "kv_options.h"
 #include "parse_number.h"
 
 #include <stdio.h>
@@ -446,6 +447,17 @@ const struct option_row option_rows[] = {
      .offset = offsetof(struct options, adapter_load_s),
      .minimum = 0.0,
      .maximum = 1000.0},
+    {.name = "restart",
+     .argument = "TARGET@SECONDS[,...]",
+     .text = "Let the engine of a target, counted from 1, start anew\n"
+             "at this time: 30 s later it works again, with empty\n"
+             "caches, and computes again what it had under way.\n"
+             "Requests wait there meanwhile, and nobody tells the\n"
+             "router. May be repeated.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_ALWAYS,
+     .read = kv_options_read_restart,
+     .show = kv_options_show_restart},
     {.kind = OPTION_HEADING, .text = "Router"},
     {.name = "strategy",
      .argument = "all|LIST",
@@ -479,6 +491,42 @@ const struct option_row option_rows[] = {
      .scope = OPTION_ALWAYS,
      .read = read_scrape,
      .show = show_scrape},
+    {.name = "kv-events",
+     .argument = "FORM",
+     .text = "Events of the engines' KV caches for strategies that\n"
+             "read them (precise_cache_aware, and pipeline with\n"
+             "pipeline.resident): map, array, mixed (every other\n"
+             "engine) or off. Default: map.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_OF_EVENTS,
+     .read = kv_options_read_events,
+     .show = kv_options_show_events},
+    {.name = "kv-delay",
+     .argument = "SECONDS",
+     .text = "Time that events take to the router, and what is sent\n"
+             "again. Default: 0.05.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_OF_EVENTS,
+     .offset = offsetof(struct options, kv.delay_s),
+     .minimum = 0.0,
+     .maximum = 1e4},
+    {.name = "kv-loss",
+     .argument = "PART",
+     .text = "Part of the batches of events that get lost on the way.\n"
+             "Default: 0.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_OF_EVENTS,
+     .offset = offsetof(struct options, kv.loss),
+     .minimum = 0.0,
+     .maximum = 1.0},
+    {.name = "kv-replay",
+     .argument = "on|off",
+     .text = "Whether the host asks for events that are missing; an\n"
+             "engine keeps 10000 batches. Default: on.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_OF_EVENTS,
+     .read = kv_options_read_replay,
+     .show = kv_options_show_replay},
     {.name = "prices",
      .argument = "FILE",
      .text = "Tell the router prices, and report what was served in\n"

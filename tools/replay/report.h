@@ -56,6 +56,31 @@ struct replay_target_result {
     uint32_t dispatched[REPLAY_BUCKETS];
 };
 
+/** What KV events told the router in a run. */
+struct replay_kv {
+    bool read;           /**< There were events. */
+    uint64_t batches;    /**< Published by engines. */
+    uint64_t stored;     /**< Blocks in them. */
+    uint64_t removed;    /**< Likewise. */
+    uint64_t lost;       /**< Batches that did not arrive by themselves. */
+    uint64_t delivered;  /**< Batches handed over, those sent again included. */
+    uint64_t bytes;      /**< In them. */
+    uint64_t replays;    /**< Times that an engine was asked to send again. */
+    uint64_t clears;     /**< Times that it could not. */
+    uint64_t gaps;       /**< As the router counts them, and the next three. */
+    uint64_t restarts;   /**< Of engines. */
+    uint64_t duplicates; /**< Batches. */
+    uint64_t evicted;    /**< Blocks for which it had no room. */
+    uint64_t picks;
+    uint64_t unknown_picks; /**< While events of any target were missing. */
+    double unknown_share;   /**< Of `picks`. */
+    uint64_t credited;      /**< Blocks that picks were told are there. */
+    uint64_t justified;     /**< Blocks of which events had said so. */
+    uint64_t guessed_picks; /**< Told of more, which the router had sent. */
+    uint64_t wrong_picks;   /**< Told of more than that, too, ... */
+    uint64_t wrong_blocks;  /**< ... and by how many blocks. */
+};
+
 /** One run: one strategy, one seed. Owned by whoever made it. */
 struct replay_result {
     const char *strategy; /**< Name of lbroute_strategy_name(). */
@@ -97,8 +122,10 @@ struct replay_result {
     bool adapters;     /**< Requests ask for LoRA adapters. */
     uint64_t adapter_loads;
     double adapter_load_share; /**< Loads / served requests. */
-    double duration_s;         /**< Virtual time to the last token. */
-    double bucket_s;           /**< duration_s / REPLAY_BUCKETS. */
+    bool kv_asked;             /**< A strategy of the call reads KV events. */
+    struct replay_kv kv;
+    double duration_s; /**< Virtual time to the last token. */
+    double bucket_s;   /**< duration_s / REPLAY_BUCKETS. */
 
     size_t target_count;
     const struct replay_target_result *targets;

@@ -42,6 +42,12 @@ const struct report_column report_columns[] = {
      "Adapters that targets had to load, for each request served.",
      REPORT_BETTER_LOWER, REPORT_IF_ADAPTERS, report_adapter_loads,
      report_text_share},
+    {"events", "unknown", "Picks while KV events of any target were missing.",
+     REPORT_BETTER_NONE, REPORT_IF_EVENTS, report_kv_unknown,
+     report_text_share},
+    {"events", "wrong",
+     "Picks that were told of more blocks than KV events justify.",
+     REPORT_BETTER_NONE, REPORT_IF_EVENTS, report_kv_wrong, report_text_count},
     {"", "waited", "Requests held back because every target was full.",
      REPORT_BETTER_NONE, REPORT_ON_PAGE, report_waited, report_text_count},
     {"", "rejected", "Requests that no target may take.", REPORT_BETTER_LOWER,
@@ -61,6 +67,8 @@ bool report_column_shown(const struct report_column *column,
         return results[0].priced;
     case REPORT_IF_ADAPTERS:
         return results[0].adapters;
+    case REPORT_IF_EVENTS:
+        return results[0].kv_asked;
     default:
         return true;
     }

@@ -17,9 +17,10 @@ enum report_better {
 
 enum report_place {
     REPORT_ANYWHERE,
-    REPORT_ON_PAGE,    /* too much for a terminal */
-    REPORT_IF_PRICED,  /* where prices were given */
-    REPORT_IF_ADAPTERS /* where requests ask for LoRA adapters */
+    REPORT_ON_PAGE,     /* too much for a terminal */
+    REPORT_IF_PRICED,   /* where prices were given */
+    REPORT_IF_ADAPTERS, /* where requests ask for LoRA adapters */
+    REPORT_IF_EVENTS    /* where a strategy reads KV events */
 };
 
 struct report_column {

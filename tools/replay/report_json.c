@@ -160,6 +160,33 @@ static json_t *option_object(const struct replay_result *result)
     return end(&object);
 }
 
+static json_t *kv_object(const struct replay_kv *kv)
+{
+    struct object object = begin();
+
+    put(&object, "batches", count_of(kv->batches));
+    put(&object, "stored", count_of(kv->stored));
+    put(&object, "removed", count_of(kv->removed));
+    put(&object, "lost", count_of(kv->lost));
+    put(&object, "delivered", count_of(kv->delivered));
+    put(&object, "bytes", count_of(kv->bytes));
+    put(&object, "replays", count_of(kv->replays));
+    put(&object, "clears", count_of(kv->clears));
+    put(&object, "gaps", count_of(kv->gaps));
+    put(&object, "restarts", count_of(kv->restarts));
+    put(&object, "duplicates", count_of(kv->duplicates));
+    put(&object, "evicted", count_of(kv->evicted));
+    put(&object, "picks", count_of(kv->picks));
+    put(&object, "unknown_picks", count_of(kv->unknown_picks));
+    put(&object, "unknown_share", number(kv->unknown_share, MICRO));
+    put(&object, "credited", count_of(kv->credited));
+    put(&object, "justified", count_of(kv->justified));
+    put(&object, "guessed_picks", count_of(kv->guessed_picks));
+    put(&object, "wrong_picks", count_of(kv->wrong_picks));
+    put(&object, "wrong_blocks", count_of(kv->wrong_blocks));
+    return end(&object);
+}
+
 /* What was measured comes first, then what it was measured on. */
 static void put_measures(struct object *object,
                          const struct replay_result *result)
@@ -187,6 +214,8 @@ static void put_measures(struct object *object,
         put(object, "adapter_load_share",
             number(result->adapter_load_share, MICRO));
     }
+    if (result->kv.read)
+        put(object, "kv", kv_object(&result->kv));
     put(object, "skipped", count_of(result->skipped));
     put(object, "duration_s", number(result->duration_s, MICRO));
     put(object, "bucket_s", number(result->bucket_s, MICRO));

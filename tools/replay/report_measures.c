@@ -116,3 +116,13 @@ double report_adapter_loads(const struct replay_result *result)
 {
     return result->adapter_load_share;
 }
+
+double report_kv_unknown(const struct replay_result *result)
+{
+    return result->kv.read ? result->kv.unknown_share : (double)NAN;
+}
+
+double report_kv_wrong(const struct replay_result *result)
+{
+    return result->kv.read ? (double)result->kv.wrong_picks : (double)NAN;
+}

@@ -28,6 +28,8 @@ report_getter report_busiest;
 report_getter report_busiest_work;
 report_getter report_cost;
 report_getter report_adapter_loads;
+report_getter report_kv_unknown;
+report_getter report_kv_wrong;
 report_getter report_waited;
 report_getter report_rejected;
 

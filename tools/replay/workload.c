@@ -27,6 +27,7 @@ void workload_release(struct workload *workload)
 {
     free(workload->requests);
     free(workload->ids);
+    free(workload->contents);
     free(workload->text);
     *workload = (struct workload){0};
 }
@@ -34,6 +35,11 @@ void workload_release(struct workload *workload)
 uint32_t workload_fresh_id(struct workload *workload)
 {
     return workload->distinct_ids++;
+}
+
+uint32_t workload_content(const struct workload *workload, uint32_t id)
+{
+    return workload->contents != NULL ? workload->contents[id] : id;
 }
 
 static size_t least(size_t a, size_t b)

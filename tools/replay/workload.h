@@ -48,13 +48,16 @@ struct workload {
     size_t count;
     struct work_request *requests;
     uint32_t *ids;
-    char *text; /**< Prompts, one behind the other. */
+    uint32_t *contents; /**< By id, what stands in the block, where that is not
+                         * a matter of the id alone; NULL: the id tells. */
+    char *text;         /**< Prompts, one behind the other. */
 
     size_t id_count;
     size_t text_count;
     size_t request_capacity;
     size_t id_capacity;
     size_t text_capacity;
+    size_t content_capacity;
 };
 
 /** What a source knows of a request. `prompt` may be shorter than the prompt's
@@ -74,6 +77,10 @@ void workload_release(struct workload *workload);
 
 /** Returns an id that nothing else has. */
 uint32_t workload_fresh_id(struct workload *workload);
+
+/** What stands in a block and before it: ids under different adapters may have
+ * the same content. */
+uint32_t workload_content(const struct workload *workload, uint32_t id);
 
 /** Keeps the text of a prompt, at least one byte; returns where, for `text_at`.
  */

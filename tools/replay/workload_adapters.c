@@ -55,8 +55,18 @@ static double place_of(const struct work_request *request, size_t index,
     return draw_uniform(&draw);
 }
 
+/* The content stays what it was, whoever's the block is now. */
+static void note_content(struct workload *workload, uint32_t id,
+                         uint32_t content)
+{
+    workload->contents =
+        grow_array(workload->contents, &workload->content_capacity,
+                   workload->distinct_ids, sizeof *workload->contents);
+    workload->contents[id] = content;
+}
+
 /* Gives the blocks of a request ids that no other adapter's have. */
-static void separate(const struct workload *workload,
+static void separate(struct workload *workload,
                      const struct work_request *request, struct block_ids *ids)
 {
     size_t count = (request->input_tokens + request->output_tokens - 1) /
@@ -64,8 +74,10 @@ static void separate(const struct workload *workload,
 
     for (size_t i = 0; i < count; i++) {
         uint32_t *id = &workload->ids[request->first_id + i];
+        uint32_t content = *id;
 
-        *id = block_ids_get(ids, request->adapter << 32 | *id);
+        *id = block_ids_get(ids, request->adapter << 32 | content);
+        note_content(workload, *id, content);
     }
 }
 
