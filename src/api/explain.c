@@ -126,6 +126,7 @@ static int explain_now(struct lbroute_router *router, struct lbr_ask *ask,
     struct lbr_heap_node *guesses;
     int result;
 
+    pick.admitted = 0;
     lbr_view_begin(&view, router, now);
     guesses = lbr_kv_guesses_suspend(&router->guesses, &router->kv, view.at);
     result = lbr_route(router, ask, view.at, &pick, &choice);

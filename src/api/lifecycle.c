@@ -152,7 +152,7 @@ static void set_tables(struct lbroute_router *router,
     lbr_map_init(&router->target_names, memory);
     lbr_map_init(&router->model_names, memory);
     lbr_params_init(&router->loose.params);
-    lbr_waiting_init(&router->waiting, memory, &router->pools,
+    lbr_waiting_init(&router->waiting, memory, &router->pools, &router->alarm,
                      options->max_waiting, options->max_waiting_bytes);
     lbr_tickets_init(&router->tickets, memory, options->max_tickets,
                      options->ticket_ttl);

@@ -206,7 +206,7 @@ uint64_t lbroute_next_deadline(lbroute_router *router)
         return UINT64_MAX;
     lbr_router_enter(router);
     deadline = lbr_tickets_deadline(&router->tickets);
-    waiting = router->waiting.next_timer;
+    waiting = lbr_waiting_deadline(&router->waiting);
     if (!lbr_list_empty(&router->waiting.awake) ||
         !lbr_list_empty(&router->waiting.ended))
         waiting = router->clock;

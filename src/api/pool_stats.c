@@ -35,9 +35,10 @@ static void collect_groups(const struct lbr_pool *pool,
     uint32_t i;
 
     for (; group; group = group->next) {
-        double gap = lbr_throughput_gap(&group->throughput, group->in_flight);
+        uint64_t in_flight = lbr_group_in_flight(group);
+        double gap = lbr_throughput_gap(&group->throughput, in_flight);
 
-        stats->in_flight += group->in_flight;
+        stats->in_flight += in_flight;
         if (group->room)
             stats->waiting += group->room->count;
         for (i = 0; i < group->count; i++)

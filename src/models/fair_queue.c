@@ -458,40 +458,58 @@ void lbr_fair_correct(struct lbr_fair_table *table, uint64_t handle,
 
 /* ---- how long it takes ---- */
 
+/* What a client pays before it gets to |band|. */
+static double cost_above(const struct lbr_fair_client *client, unsigned band)
+{
+    const struct lbr_link *link = client->flows.next;
+    double cost = 0;
+
+    for (; link != &client->flows; link = link->next) {
+        const struct lbr_fair_flow *flow =
+            LBR_OWNER(link, const struct lbr_fair_flow, siblings);
+
+        if (flow->band > band)
+            cost += flow->cost;
+    }
+    return cost;
+}
+
 /* Entries of another client's flow that start before the counter |start|. */
 static uint32_t ahead_in(const struct lbr_fair_flow *flow, double start)
 {
+    double lead =
+        start - flow->client->counter - cost_above(flow->client, flow->band);
     double mean;
     double number;
 
-    if (!flow->count || flow->client->counter > start)
+    if (!flow->count || lead < 0)
         return 0;
     mean = flow->cost / flow->count;
     if (!(mean > 0))
         return flow->count;
-    number = floor((start - flow->client->counter) / mean) + 1;
+    number = floor(lead / mean) + 1;
     return number < flow->count ? (uint32_t)number : flow->count;
 }
 
-/* What the client has waiting in the bands from |band| up. */
+/* The counter at which a new entry would start, and its client, if known. */
 static const struct lbr_fair_client *find_own(
     const struct lbr_fair_queue *queue, uint64_t key, unsigned band,
     double *start)
 {
     const struct lbr_fair_client *client = find_client(queue, key);
     const struct lbr_link *link;
-    double least = lift(queue);
 
-    *start = least;
+    *start = lift(queue);
     if (!client)
         return NULL;
-    if (client->counter > least || !lbr_list_empty(&client->flows))
+    if (client->counter > *start || !lbr_list_empty(&client->flows))
         *start = client->counter;
+    *start += cost_above(client, band);
     for (link = client->flows.next; link != &client->flows; link = link->next) {
         const struct lbr_fair_flow *flow =
             LBR_OWNER(link, const struct lbr_fair_flow, siblings);
 
-        if (flow->band >= band)
+        if (flow->band == band)
             *start += flow->cost;
     }
     return client;

@@ -37,7 +37,7 @@ static void clear(lbroute_decision *decision)
     clear_resident(decision->kv_blocks);
     decision->kv_state = LBROUTE_KV_SOURCE_NONE;
     decision->reserved1 = 0;
-    decision->place = decision->tag = 0;
+    decision->place = 0;
     decision->queue_ahead = decision->reserved2 = 0;
 }
 
@@ -198,6 +198,7 @@ void lbr_decision_give_up(lbroute_decision *decision,
                           const struct lbr_pool *pool, int reason)
 {
     clear(decision);
+    decision->tag = 0;
     decision->reason = reason;
     note_pool(decision, pool);
 }

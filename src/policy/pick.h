@@ -39,13 +39,12 @@ struct lbr_ask {
     uint64_t adapter;     /* digest of the adapter; 0: none */
     struct lbr_hashed hashed;
     struct lbr_chains chains;
-    struct lbr_run *run; /* of the pool's own stages, once begun */
-    uint32_t rounds;     /* of them that came to nothing */
-    int explains;        /* asked by lbroute_explain() */
-    int arrived;         /* counted among the arrivals of its pool, or need
-                          * not be */
+    struct lbr_run *run;           /* of the pool's own stages, once begun */
+    uint32_t rounds;               /* of them that came to nothing */
+    int explains;                  /* asked by lbroute_explain() */
     struct lbr_request_copy *copy; /* for the case that it has to wait */
     int copy_failed;               /* why there is none, an error code */
+    int arrived; /* counted among the arrivals of its pool, or need not be */
 };
 
 static inline uint64_t *lbr_hashed_blocks(const struct lbr_hashed *hashed)

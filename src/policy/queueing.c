@@ -106,8 +106,8 @@ static void survey(const struct lbr_pick *pick, struct slots *slots)
 static double expect(const struct lbr_pick *pick, const struct slots *slots,
                      int free, uint32_t ahead)
 {
-    double gap =
-        lbr_throughput_gap(&pick->group->throughput, pick->group->in_flight);
+    double gap = lbr_throughput_gap(&pick->group->throughput,
+                                    lbr_group_in_flight(pick->group));
     double first = gap;
 
     if (free)
@@ -179,7 +179,7 @@ void lbr_queueing_foresee(const struct lbr_pick *pick, int free,
     outlook->params = params_of(pick);
     outlook->result = LBROUTE_ERR_SATURATED;
     if (!pick->ask->explains)
-        pick->group->throughput.measures = 1;
+        pick->group->throughput.measures = pick->router->waiting.used = 1;
     survey(pick, &slots);
     if (outlook->params->queue.on) {
         note_client(pick, outlook);

@@ -75,8 +75,8 @@ static int check(const lbroute_request *request)
         request->cached_tokens < -1 || request->exclude_len > MOST_EXCLUSIONS ||
         request->lookup_len > MOST_LOOKUPS ||
         request->mm_item_count > MOST_ITEMS ||
-        request->priority < LBROUTE_PRIORITY_MIN ||
-        request->priority > LBROUTE_PRIORITY_MAX)
+        (uint32_t)request->priority - (uint32_t)LBROUTE_PRIORITY_MIN >
+            (uint32_t)(LBROUTE_PRIORITY_MAX - LBROUTE_PRIORITY_MIN))
         return LBROUTE_ERR_RANGE;
     return check_items(request);
 }
@@ -218,9 +218,8 @@ int lbr_request_read(const struct lbroute_router *router,
     ask->run = NULL;
     ask->rounds = 0;
     ask->explains = 0;
-    ask->arrived = 0;
     ask->copy = NULL;
-    ask->copy_failed = 0;
+    ask->copy_failed = ask->arrived = 0;
     if (request->session_len)
         lbr_request_hash_key(ask); /* short: cheaper than asking */
     return LBROUTE_OK;

@@ -117,7 +117,6 @@ static void start(struct lbr_pick *pick, struct lbroute_router *router,
     pick->free_mean = (double)NAN;
     pick->look = 0;
     pick->blend.known = 0;
-    pick->admitted = 0;
 }
 
 /* Lets a hybrid pool know of the request, once. */

@@ -268,7 +268,6 @@ void lbr_group_join(struct lbr_group *group, struct lbr_rng *rng,
     group->members[group->count] = target;
     member->position = group->count++;
     member->group = group;
-    group->in_flight += target->in_flight;
     group->stale = 1;
     if (group->uses & LBR_USES_ROTATION)
         add_to_rotation(group, member->position);
@@ -304,7 +303,6 @@ void lbr_group_leave(struct lbr_group *group, struct lbr_target *target)
         group->members[i - 1] = group->members[i];
     }
     group->count--;
-    group->in_flight -= target->in_flight;
     group->stale = 1;
     lbr_group_wake(group);
     member->group = NULL;

@@ -40,7 +40,7 @@ struct lbr_group {
     uint64_t *mask;   /* scratch of a pick: usable for this request */
     uint32_t count, capacity;
     uint32_t usable_count;
-    uint32_t in_flight; /* of the members */
+    struct lbr_room *room; /* where requests wait; NULL: nobody has yet */
     unsigned uses;
     int by_pool; /* members are by_pool, not by_model */
 
@@ -68,8 +68,7 @@ struct lbr_group {
     struct lbr_text tier;                           /* own allocation */
     struct lbr_forecast forecast;
     struct lbr_latency_mean latency_mean;
-    struct lbr_room *room; /* where requests wait; NULL: nobody has yet */
-    uint64_t room_key;     /* a group of the same key takes the room over */
+    uint64_t room_key; /* a group of the same key takes the room over */
     struct lbr_throughput throughput;
 };
 
@@ -133,6 +132,9 @@ static inline void lbr_group_ensure(struct lbr_group *group, uint64_t now)
         lbr_group_renew(group, now);
 }
 
+/* Requests in flight on the members; linear. */
+uint64_t lbr_group_in_flight(const struct lbr_group *group);
+
 /* Tells those who wait for a member that a slot may be free. */
 static inline void lbr_group_wake(const struct lbr_group *group)
 {
@@ -145,7 +147,7 @@ uint64_t lbr_group_share_bucket(struct lbr_group *group, uint64_t now,
                                 uint64_t bucket_length);
 
 /* Passes a change of a target's in-flight count on to its groups. */
-void lbr_target_moved(struct lbr_target *target, int load_change);
+void lbr_target_moved(struct lbr_target *target, double load_change);
 
 /* Upper bound of the memory of all groups of |targets| targets. */
 size_t lbr_groups_estimate(size_t targets);

@@ -32,18 +32,15 @@ static void show(const struct lbr_target *target, struct lbr_member *member)
                                   : (double)INFINITY);
 }
 
-void lbr_target_moved(struct lbr_target *target, int load_change)
+void lbr_target_moved(struct lbr_target *target, double load_change)
 {
     if (target->by_pool.group) {
-        target->by_pool.group->in_flight += (uint32_t)load_change;
         if (target->in_service)
             target->by_pool.group->load_sum += load_change;
         show(target, &target->by_pool);
     }
-    if (target->by_model.group) {
-        target->by_model.group->in_flight += (uint32_t)load_change;
+    if (target->by_model.group)
         show(target, &target->by_model);
-    }
 }
 
 /* What all members have in common, so that most requests need no filter. */
@@ -170,6 +167,16 @@ void lbr_group_renew(struct lbr_group *group, uint64_t now)
         renew_waiting(group, now);
     group->renewed_at = now;
     group->stale = 0;
+}
+
+uint64_t lbr_group_in_flight(const struct lbr_group *group)
+{
+    uint64_t sum = 0;
+    uint32_t i;
+
+    for (i = 0; i < group->count; i++)
+        sum += group->members[i]->in_flight;
+    return sum;
 }
 
 uint64_t lbr_group_share_bucket(struct lbr_group *group, uint64_t now,

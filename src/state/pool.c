@@ -35,7 +35,7 @@ static uint64_t under_way(const struct lbr_pool *pool)
     uint64_t sum = 0;
 
     for (group = pool->groups; group; group = group->next) {
-        sum += group->in_flight;
+        sum += lbr_group_in_flight(group);
         if (group->room)
             sum += group->room->count;
     }

@@ -10,8 +10,8 @@ enum { KIND_PLACE = 15, CHUNK_BITS = 4 };
 #define MOST_TRIES 64
 
 void lbr_waiting_init(struct lbr_waiting *waiting, struct lbr_memory *memory,
-                      const struct lbr_slab *pools, uint32_t most_places,
-                      uint64_t most_bytes)
+                      const struct lbr_slab *pools, uint64_t *alarm,
+                      uint32_t most_places, uint64_t most_bytes)
 {
     waiting->memory = memory;
     waiting->pools = pools;
@@ -21,7 +21,7 @@ void lbr_waiting_init(struct lbr_waiting *waiting, struct lbr_memory *memory,
     lbr_list_init(&waiting->rooms);
     lbr_list_init(&waiting->awake);
     lbr_list_init(&waiting->ended);
-    waiting->next_timer = LBR_NEVER;
+    waiting->alarm = alarm;
     waiting->most_bytes = most_bytes;
 }
 
@@ -84,18 +84,12 @@ void lbr_waiting_free_copy(struct lbr_waiting *waiting,
 
 /* ---- timers ---- */
 
-static void note_next(struct lbr_waiting *waiting)
-{
-    waiting->next_timer = waiting->timers ? waiting->timers->order : LBR_NEVER;
-}
-
 static void stop_timer(struct lbr_waiting *waiting, struct lbr_timer *timer)
 {
     if (!timer->set)
         return;
     lbr_heap_remove(&waiting->timers, &timer->node);
     timer->set = 0;
-    note_next(waiting);
 }
 
 static void set_timer(struct lbr_waiting *waiting, struct lbr_timer *timer,
@@ -108,7 +102,8 @@ static void set_timer(struct lbr_waiting *waiting, struct lbr_timer *timer,
     timer->node.value.high = timer->node.value.low = 0;
     lbr_heap_insert(&waiting->timers, &timer->node);
     timer->set = 1;
-    note_next(waiting);
+    if (at < *waiting->alarm)
+        *waiting->alarm = at;
 }
 
 /* ---- rooms ---- */

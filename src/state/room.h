@@ -73,12 +73,13 @@ struct lbr_waiting_counts {
 };
 
 struct lbr_waiting {
+    uint64_t *alarm; /* not after the earliest timer */
+    int used;        /* somebody has waited, or wanted to know how long */
     struct lbr_memory *memory;
     struct lbr_slab places;
     struct lbr_fair_table fair;
     struct lbr_link rooms, awake, ended;
     struct lbr_heap_node *timers; /* the earliest on top */
-    uint64_t next_timer;          /* its time; LBR_NEVER: none */
     uint64_t bytes, most_bytes;   /* of copies */
     uint32_t count;               /* waiters in rooms */
     struct lbr_waiting_counts counts;
@@ -86,9 +87,10 @@ struct lbr_waiting {
     const struct lbr_slab *pools;
 };
 
+/* |*alarm| is kept no later than the earliest timer. */
 void lbr_waiting_init(struct lbr_waiting *waiting, struct lbr_memory *memory,
-                      const struct lbr_slab *pools, uint32_t most_places,
-                      uint64_t most_bytes);
+                      const struct lbr_slab *pools, uint64_t *alarm,
+                      uint32_t most_places, uint64_t most_bytes);
 void lbr_waiting_destroy(struct lbr_waiting *waiting);
 size_t lbr_waiting_estimate(uint32_t most_places, uint64_t most_bytes,
                             size_t groups);
@@ -168,11 +170,10 @@ static inline struct lbr_waiter *lbr_waiter_find(
 /* Lets everything end whose time is over at |now|. */
 void lbr_waiting_expire(struct lbr_waiting *waiting, uint64_t now);
 
-static inline void lbr_waiting_advance(struct lbr_waiting *waiting,
-                                       uint64_t now)
+/* Time of the earliest timer, LBR_NEVER without any. */
+static inline uint64_t lbr_waiting_deadline(const struct lbr_waiting *waiting)
 {
-    if (now >= waiting->next_timer)
-        lbr_waiting_expire(waiting, now);
+    return waiting->timers ? waiting->timers->order : UINT64_MAX;
 }
 
 /* Waiters of a room whose time will be over at |now|. */

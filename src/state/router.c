@@ -21,7 +21,7 @@ struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
 {
     struct lbr_target *target = lbr_router_target(router, ticket->target);
     uint64_t adapter = ticket->adapter;
-    uint64_t duration = lbr_time_since(router->clock, ticket->picked_at);
+    uint64_t picked_at = ticket->picked_at;
 
     *mark = ticket->slot.spare;
     if (target && ticket->task.state == LBR_TASK_WAITING)
@@ -38,7 +38,8 @@ struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
         lbr_adapters_ended(&target->adapters, adapter);
     (void)lbr_health_ended(&target->health, *mark);
     lbr_target_moved(target, -1);
-    note_end(target, duration);
+    if (router->waiting.used)
+        note_end(target, lbr_time_since(router->clock, picked_at));
     return target;
 }
 
@@ -85,6 +86,18 @@ static void expire(struct lbroute_router *router, struct lbr_ticket *ticket)
         target->expired++;
 }
 
+/* Tickets to come expire after all there are, or a whole life from now. */
+static void set_alarm(struct lbroute_router *router)
+{
+    uint64_t alarm = lbr_time_add(router->clock, router->tickets.ttl);
+
+    if (lbr_tickets_deadline(&router->tickets) < alarm)
+        alarm = lbr_tickets_deadline(&router->tickets);
+    if (lbr_waiting_deadline(&router->waiting) < alarm)
+        alarm = lbr_waiting_deadline(&router->waiting);
+    router->alarm = alarm;
+}
+
 void lbr_router_expire(struct lbroute_router *router)
 {
     struct lbr_ticket *ticket;
@@ -92,6 +105,8 @@ void lbr_router_expire(struct lbroute_router *router)
     while ((ticket = lbr_tickets_expired(&router->tickets, NULL,
                                          router->clock)) != NULL)
         expire(router, ticket);
+    lbr_waiting_expire(&router->waiting, router->clock);
+    set_alarm(router);
 }
 
 const struct lbr_price *lbr_router_find_price(

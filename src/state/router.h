@@ -26,6 +26,8 @@ struct lbroute_router {
     struct lbr_memory memory;
     struct lbr_rng rng;
     uint64_t clock; /* the latest time seen */
+    uint64_t alarm; /* nothing is to be done by itself before that */
+    struct lbr_waiting waiting;
 
     struct lbr_slab pools, targets, models;
     struct lbr_map pool_names, target_names, model_names;
@@ -37,7 +39,6 @@ struct lbroute_router {
     struct lbr_price_catalog prices;
     struct lbr_kv_store kv;
     struct lbr_kv_guesses guesses;
-    struct lbr_waiting waiting;
     int adaptive_off;
 
     uint64_t arrivals; /* targets ever added */
@@ -73,7 +74,8 @@ static inline int lbr_router_leave(struct lbroute_router *router, int result)
     return result;
 }
 
-/* Releases the slots of tickets that have expired. */
+/* Ends what is over: tickets, whose slots are released, and waiting. Sets the
+ * alarm anew. */
 void lbr_router_expire(struct lbroute_router *router);
 
 /* Lets time pass until |now|. Time that runs backward stands still. */
@@ -82,9 +84,8 @@ static inline void lbr_router_advance(struct lbroute_router *router,
 {
     if (now > router->clock)
         router->clock = now;
-    if (router->clock >= lbr_tickets_deadline(&router->tickets))
+    if (router->clock >= router->alarm)
         lbr_router_expire(router);
-    lbr_waiting_advance(&router->waiting, router->clock);
     lbr_kv_guesses_expire(&router->guesses, &router->kv, router->clock);
 }
 
