@@ -180,9 +180,10 @@ static void note_mode(struct fleet *fleet, size_t under_way)
     struct mode_change now = {fleet->now, host_is_busy(fleet->host), under_way,
                               0};
 
-    while (log->outcomes[log->arrivals[fleet->recent]].arrived +
-               MODE_WINDOW_NS <=
-           fleet->now)
+    while (fleet->recent < fleet->arrived &&
+           log->outcomes[log->arrivals[fleet->recent]].arrived +
+                   MODE_WINDOW_NS <=
+               fleet->now)
         fleet->recent++;
     now.arrivals = fleet->arrived - fleet->recent;
     mode_log_note(&log->modes, &now);
@@ -455,6 +456,7 @@ static void create_log(struct fleet *fleet)
 {
     struct fleet_log *log = fleet->log;
 
+    *log = (struct fleet_log){0};
     log->request_count = fleet->workload->count;
     log->target_count = fleet->options->host.fleet->count;
     log->outcomes = grow_zeroed(log->request_count, sizeof *log->outcomes);
