@@ -52,8 +52,14 @@ static bool was_served(const struct fleet_outcome *outcome)
     return outcome->target != FLEET_NO_TARGET;
 }
 
-static bool was_in_time(const struct measured *run,
-                        const struct fleet_outcome *outcome)
+static bool began_in_time(const struct measured *run,
+                          const struct fleet_outcome *outcome)
+{
+    return was_served(outcome) && outcome->dispatched <= run->end;
+}
+
+static bool ended_in_time(const struct measured *run,
+                          const struct fleet_outcome *outcome)
 {
     return was_served(outcome) && outcome->last_token <= run->end;
 }
@@ -91,7 +97,7 @@ static void measure_group(const struct measured *run, is_member is_one,
             continue;
         group->requests++;
         group->demand_share += tokens_of(run, request);
-        if (was_in_time(run, outcome))
+        if (began_in_time(run, outcome))
             group->service_share += tokens_of(run, request);
         if (was_served(outcome))
             waits[served++] = wait_ns(outcome) / 1e6;
@@ -215,14 +221,19 @@ static void measure_whole(const struct measured *run)
     struct replay_queue *queue = run->queue;
     struct replay_group all = {.requests = 0};
     double seconds = (double)run->end / 1e9;
+    double tokens = 0.0;
     size_t done = 0;
 
     measure_group(run, is_anyone, 0, &all);
-    for (size_t i = 0; i < run->log->request_count; i++)
-        done += was_in_time(run, &run->log->outcomes[i]);
+    for (size_t i = 0; i < run->log->request_count; i++) {
+        if (!ended_in_time(run, &run->log->outcomes[i]))
+            continue;
+        tokens += tokens_of(run, &run->workload->requests[i]);
+        done++;
+    }
     queue->wait_ms = all.wait_ms;
     queue->requests_per_s = part((double)done, seconds);
-    queue->tokens_per_s = part(all.service_share, seconds);
+    queue->tokens_per_s = part(tokens, seconds);
 }
 
 static void count_reason(struct replay_queue *queue, int reason)

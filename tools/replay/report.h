@@ -89,7 +89,7 @@ struct replay_group {
     /** Arrival to dispatch, of the served ones; 0 where they went at once. */
     struct replay_quantiles wait_ms;
     /** Parts of all virtual tokens while requests arrived: what was asked for,
-     * of all that was; what was served, of all that was; and what the group
+     * of all that was; what was dispatched, of all that was; and what the group
      * would have got of the latter, had it been shared out so that nobody gets
      * more than he asks for and all who want more get the same. */
     double demand_share;
