@@ -986,8 +986,9 @@ enum {
 /** What became of a batch. */
 enum {
     LBROUTE_KV_APPLIED = 1,      /**< Taken over. */
-    LBROUTE_KV_PARTIAL = 2,      /**< Taken over but for some blocks or events,
-                                  * see the reasons. */
+    LBROUTE_KV_PARTIAL = 2,      /**< Taken over but for events or blocks that
+                                  * make no sense, or for which there is no
+                                  * room; see the reasons. */
     LBROUTE_KV_DUPLICATE = 3,    /**< Had been taken over before: ignored. */
     LBROUTE_KV_GAP = 4,          /**< Batches before it are missing. It is kept
                                   * aside, or has to come again with them where
@@ -997,21 +998,23 @@ enum {
                                   * the first one (sequence number 0), else as at a
                                   * gap. */
     LBROUTE_KV_REPLAY_END = 6,   /**< No batch but the end of a replay. If
-                                  * something is still missing, the engine has
-                                  * it no more: call lbroute_kv_clear(). */
+                                  * something that was requested is still
+                                  * missing, the engine has it no more: call
+                                  * lbroute_kv_clear(). */
     LBROUTE_KV_OUTCOME_COUNT = 7 /**< One above the last outcome. */
 };
 
 /** What the word of a source is worth. */
 enum {
-    LBROUTE_KV_SOURCE_NONE = 0,  /**< No batch was ever received. */
-    LBROUTE_KV_SOURCE_FRESH = 1, /**< Nothing was missed. */
-    LBROUTE_KV_SOURCE_GAP = 2,   /**< Batches are missing: unknown. */
-    LBROUTE_KV_SOURCE_STALE = 3, /**< Silent for `precise_cache_aware.ttl` while
-                                  * requests were sent to it: unknown. An idle
-                                  * engine has nothing to say. */
-    LBROUTE_KV_SOURCE_RESTARTED = 4,  /**< Started anew, and the first batches
-                                       * are missing: unknown. */
+    LBROUTE_KV_SOURCE_NONE = 0,      /**< No batch was ever received. */
+    LBROUTE_KV_SOURCE_FRESH = 1,     /**< Nothing was missed. */
+    LBROUTE_KV_SOURCE_GAP = 2,       /**< Batches are missing: unknown. */
+    LBROUTE_KV_SOURCE_STALE = 3,     /**< Silent while requests that should have
+                                      * led to events were sent to its target for
+                                      * `precise_cache_aware.ttl`: unknown. An idle
+                                      * engine has nothing to say. */
+    LBROUTE_KV_SOURCE_RESTARTED = 4, /**< Started anew, and the first batches
+                                      * are missing: unknown. */
     LBROUTE_KV_SOURCE_STATE_COUNT = 5 /**< One above the last state. */
 };
 

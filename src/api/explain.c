@@ -139,9 +139,9 @@ static int explain_now(struct lbroute_router *router, struct lbr_ask *ask,
         lbr_decision_accept(decision, &pick, &choice);
     if (lbr_decision_made(result))
         list_candidates(&pick, rows);
+    lbr_kv_guesses_resume(&router->guesses, &router->kv, guesses);
     if (pick.admitted)
         lbr_pool_restore(pick.scope.pool, &pick.admission);
-    lbr_kv_guesses_resume(&router->guesses, &router->kv, guesses);
     restore(&view, &pick);
     lbr_view_end(&view);
     return result;

@@ -109,9 +109,8 @@ static void conclude(struct delivery *delivery, struct lbr_target *target,
     result->outcome = source->outcome;
     if (result->outcome == LBROUTE_KV_APPLIED && is_partial(result))
         result->outcome = LBROUTE_KV_PARTIAL;
-    result->state =
-        lbr_kv_source_state(source, &target->kv, delivery->router->clock,
-                            target->pool->params.precise.ttl);
+    result->state = lbr_kv_source_state(source, &target->kv,
+                                        target->pool->params.precise.ttl);
     result->missing = hole.count;
     result->first_missing = hole.first;
     result->last_missing = hole.last;

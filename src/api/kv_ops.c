@@ -23,9 +23,11 @@ static int check_event(const lbroute_kv_event *event)
     return LBROUTE_OK;
 }
 
+/* A complete one needs no defaults. */
 static int read_event(lbroute_kv_event *event, const void *row)
 {
-    lbroute_kv_event_init(event, sizeof *event);
+    if (lbr_abi_size(row) < sizeof *event)
+        lbroute_kv_event_init(event, sizeof *event);
     return lbr_abi_read(event, sizeof *event, row);
 }
 

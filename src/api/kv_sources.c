@@ -91,7 +91,7 @@ static void collect(const struct lbr_kv_source *source,
     int medium;
 
     *stats = source->counts;
-    stats->state = lbr_kv_source_state(source, &target->kv, now,
+    stats->state = lbr_kv_source_state(source, &target->kv,
                                        target->pool->params.precise.ttl);
     stats->block_size = source->block_size;
     stats->age_ns = -1;

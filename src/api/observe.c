@@ -64,6 +64,7 @@ static void learn_overload(struct lbroute_router *router,
                                                 : most);
         if (target->closed_until < until)
             target->closed_until = until;
+        target->ceiling = 0;
     }
     lbr_target_changed(target);
 }
@@ -139,7 +140,7 @@ static struct lbr_target *close_ticket(struct lbroute_router *router,
         lbr_router_learn_latency(router, ticket, event);
     if (ticket->client)
         lbr_queueing_settle(router, ticket, event);
-    target = lbr_router_close_ticket(router, ticket, &mark);
+    target = lbr_router_close_ticket(router, ticket, 0, &mark);
     router->settled[counted]++;
     if (target) {
         target->settled[counted]++;

@@ -54,7 +54,8 @@ static uint32_t causes_of(const struct lbr_target *target,
 
     if (health->unproven || recent(totals, target->benched_at))
         causes |= LBROUTE_CAUSE_BENCHED;
-    if (lbr_target_full(target) || recent(totals, target->full_at))
+    if (lbr_target_full_at(target, totals->now) ||
+        recent(totals, target->full_at))
         causes |= LBROUTE_CAUSE_FULL;
     if (lbr_target_drained(target) || recent(totals, target->drained_at))
         causes |= LBROUTE_CAUSE_DRAINED;

@@ -129,7 +129,7 @@ static void collect_kv(const struct lbr_target *target, uint64_t now,
     const struct lbr_link *link;
 
     stats->kv_state =
-        lbr_kv_side_state(&target->kv, now, target->pool->params.precise.ttl);
+        lbr_kv_side_state(&target->kv, target->pool->params.precise.ttl);
     stats->kv_age_ns = -1;
     for (link = sources->next; link != sources; link = link->next) {
         const struct lbr_kv_source *source =

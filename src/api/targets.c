@@ -135,6 +135,7 @@ static void set_limits(struct lbr_target *target,
                        const lbroute_target_options *options)
 {
     target->max_concurrency = options->max_concurrency;
+    lbr_target_set_ceiling(target);
     target->max_input_tokens = options->max_input_tokens;
     target->user = options->user;
     lbr_target_changed(target);

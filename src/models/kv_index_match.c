@@ -5,7 +5,7 @@
 #define AHEAD 48
 
 /* So many holders are a crowd. */
-#define CROWD 16
+#define CROWD 4
 
 /* The fastest medium of an entry with a resident label. */
 static unsigned fastest(uint32_t labels)

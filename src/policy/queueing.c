@@ -178,8 +178,6 @@ void lbr_queueing_foresee(const struct lbr_pick *pick, int free,
     memset(outlook, 0, sizeof *outlook);
     outlook->params = params_of(pick);
     outlook->result = LBROUTE_ERR_SATURATED;
-    if (!pick->ask->explains)
-        pick->group->throughput.measures = pick->router->waiting.used = 1;
     survey(pick, &slots);
     if (outlook->params->queue.on) {
         note_client(pick, outlook);

@@ -29,8 +29,7 @@ static inline int lbr_queueing_must_wait(const struct lbr_pick *pick)
 }
 
 /* Works that out for a pick that found nobody, or (|free|) must queue up. Moves
- * nothing, but that the group measures from now on how long requests take
- * (unless the pick is an explanation). */
+ * nothing. */
 void lbr_queueing_foresee(const struct lbr_pick *pick, int free,
                           struct lbr_outlook *outlook);
 

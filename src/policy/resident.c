@@ -24,7 +24,7 @@ static struct lbr_kv_side *side_of(const struct lbr_pick *pick,
 
     if (owner->guessing)
         return owner->context;
-    if (lbr_kv_source_state(source, &source->target->kv, pick->now,
+    if (lbr_kv_source_state(source, &source->target->kv,
                             params_of(pick)->precise.ttl) !=
         LBROUTE_KV_SOURCE_FRESH)
         return NULL;
@@ -287,8 +287,7 @@ struct lbr_residence lbr_resident_of(const struct lbr_pick *pick,
     const struct lbr_kv_side *side = &target->kv;
     struct lbr_residence residence = {0, 0, 0, {0}, 0};
 
-    residence.state =
-        lbr_kv_side_state(side, pick->now, params_of(pick)->precise.ttl);
+    residence.state = lbr_kv_side_state(side, params_of(pick)->precise.ttl);
     if (pick->look && side->looked_by == pick->look) {
         residence.known = 1;
         residence.worth = side->worth;

@@ -224,6 +224,15 @@ static void count_share(const struct lbr_pick *pick, struct lbr_target *target)
                                    target->pool->params.share_bucket));
 }
 
+/* Whether an engine has something to say after a request: not where it holds
+ * the whole prompt. */
+static int leads_to_events(const struct lbr_residence *residence)
+{
+    return !residence->known ||
+           residence->found[0] + residence->found[1] + residence->found[2] <
+               residence->total;
+}
+
 void lbr_route_commit(struct lbr_pick *pick, const struct lbr_choice *choice,
                       struct lbr_ticket *ticket)
 {
@@ -241,8 +250,8 @@ void lbr_route_commit(struct lbr_pick *pick, const struct lbr_choice *choice,
         lbr_latency_send(pick, choice, &ticket->task);
     ticket->slot.spare = lbr_health_sent(&target->health, pick->now);
     target->in_flight++;
-    if (target->kv.asked_since == LBR_NEVER)
-        target->kv.asked_since = pick->now;
+    if (!choice->looked || leads_to_events(&choice->residence))
+        lbr_kv_side_asked(&target->kv, pick->now);
     if (pick->scope.strategy->learns_adapters && pick->ask->adapter &&
         lbr_adapters_sent(&target->adapters, &pick->router->memory,
                           pick->ask->adapter))

@@ -359,8 +359,7 @@ struct lbr_kv_hole lbr_kv_source_missing(const struct lbr_kv_source *source)
 }
 
 int lbr_kv_source_state(const struct lbr_kv_source *source,
-                        const struct lbr_kv_side *side, uint64_t now,
-                        uint64_t ttl)
+                        const struct lbr_kv_side *side, uint64_t ttl)
 {
     if (source->heard_at == LBR_NEVER)
         return LBROUTE_KV_SOURCE_NONE;
@@ -368,13 +367,12 @@ int lbr_kv_source_state(const struct lbr_kv_source *source,
         return source->restarted ? LBROUTE_KV_SOURCE_RESTARTED
                                  : LBROUTE_KV_SOURCE_GAP;
     if (side->asked_since != LBR_NEVER &&
-        lbr_time_since(now, side->asked_since) > ttl)
+        lbr_time_since(side->asked_until, side->asked_since) > ttl)
         return LBROUTE_KV_SOURCE_STALE;
     return LBROUTE_KV_SOURCE_FRESH;
 }
 
-int lbr_kv_side_state(const struct lbr_kv_side *side, uint64_t now,
-                      uint64_t ttl)
+int lbr_kv_side_state(const struct lbr_kv_side *side, uint64_t ttl)
 {
     int state = LBROUTE_KV_SOURCE_NONE;
     uint64_t heard_at = 0;
@@ -383,7 +381,7 @@ int lbr_kv_side_state(const struct lbr_kv_side *side, uint64_t now,
     for (link = side->sources.next; link != &side->sources; link = link->next) {
         const struct lbr_kv_source *source =
             LBR_OWNER(link, struct lbr_kv_source, siblings);
-        int its = lbr_kv_source_state(source, side, now, ttl);
+        int its = lbr_kv_source_state(source, side, ttl);
 
         if (its == LBROUTE_KV_SOURCE_FRESH)
             return its;

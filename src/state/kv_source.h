@@ -10,6 +10,7 @@
 #ifndef LBR_STATE_KV_SOURCE_H
 #define LBR_STATE_KV_SOURCE_H
 
+#include "base/clock.h"
 #include "containers/list.h"
 #include "models/kv_index.h"
 #include "models/kv_sequence.h"
@@ -88,17 +89,16 @@ struct lbr_kv_source {
 
 /* What a target has of them. */
 struct lbr_kv_side {
-    /* First request since the latest batch; LBR_NEVER: none. Every pick looks
-     * at it. */
-    uint64_t asked_since;
+    /* First and last request since the latest batch that should lead to
+     * another; the first is LBR_NEVER: there was none. */
+    uint64_t asked_since, asked_until;
     struct lbr_link sources;          /* by number, ascending */
     struct lbr_kv_owner *speculation; /* what it may hold by now; or NULL */
 
     /* The latest look at a prompt that found something: its number, … */
     uint64_t looked_by;
-    const struct lbr_kv_source *best; /* NULL: speculation */
-    double worth;                     /* of the resident blocks, over all */
-    uint32_t found[LBR_KV_MEDIA];     /* … by medium */
+    double worth;                 /* of the resident blocks, over all … */
+    uint32_t found[LBR_KV_MEDIA]; /* … by medium */
     uint32_t total;
 };
 
@@ -122,6 +122,14 @@ void lbr_kv_store_destroy(struct lbr_kv_store *store);
 size_t lbr_kv_store_estimate(uint32_t blocks, uint32_t sources);
 
 void lbr_kv_side_init(struct lbr_kv_side *side);
+
+/* Notes a request that should lead to a batch. */
+static inline void lbr_kv_side_asked(struct lbr_kv_side *side, uint64_t now)
+{
+    if (side->asked_since == LBR_NEVER)
+        side->asked_since = now;
+    side->asked_until = now;
+}
 
 /* The source of a target with |number|, or NULL. */
 struct lbr_kv_source *lbr_kv_source_find(const struct lbr_kv_side *side,
@@ -167,14 +175,12 @@ struct lbr_kv_hole {
 /* The first hole in a source's sequence. */
 struct lbr_kv_hole lbr_kv_source_missing(const struct lbr_kv_source *source);
 
-/* State at |now| of a source of |side|, which may be silent for |ttl| while it
- * is asked. */
+/* State of a source of |side|, which may be silent while it is asked for |ttl|
+ * on end. */
 int lbr_kv_source_state(const struct lbr_kv_source *source,
-                        const struct lbr_kv_side *side, uint64_t now,
-                        uint64_t ttl);
+                        const struct lbr_kv_side *side, uint64_t ttl);
 
 /* The same of all sources of a target together. */
-int lbr_kv_side_state(const struct lbr_kv_side *side, uint64_t now,
-                      uint64_t ttl);
+int lbr_kv_side_state(const struct lbr_kv_side *side, uint64_t ttl);
 
 #endif

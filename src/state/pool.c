@@ -24,8 +24,10 @@ void lbr_pool_renew_cap(struct lbr_pool *pool)
         return;
     pool->cap = cap;
     for (group = pool->groups; group; group = group->next)
-        for (i = 0; i < group->count; i++)
+        for (i = 0; i < group->count; i++) {
+            lbr_target_set_ceiling(group->members[i]);
             lbr_target_stale(group->members[i]);
+        }
 }
 
 /* Requests that a pool has to do with: those that wait are under way, too. */

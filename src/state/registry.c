@@ -376,6 +376,7 @@ int lbr_target_settle(struct lbroute_router *router, struct lbr_target *target,
     move_to_pool(router, target, place->pool, seat.pool_group);
     move_to_model(router, target, seat.model, seat.model_group);
     count_in_model(router, target, moved);
+    lbr_target_set_ceiling(target);
     lbr_target_changed(target);
     return LBROUTE_OK;
 }

@@ -115,6 +115,7 @@ static struct lbr_room *make_room(struct lbr_waiting *waiting,
 
     if (!room)
         return NULL;
+    waiting->used = 1;
     room->waiting = waiting;
     room->group = group;
     room->key = group->room_key;

@@ -74,7 +74,7 @@ struct lbr_waiting_counts {
 
 struct lbr_waiting {
     uint64_t *alarm; /* not after the earliest timer */
-    int used;        /* somebody has waited, or wanted to know how long */
+    int used;        /* somebody has waited, or was full */
     struct lbr_memory *memory;
     struct lbr_slab places;
     struct lbr_fair_table fair;

@@ -1,27 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 #include "state/router.h"
 
-/* Tells the groups of a target that a request ended which was picked so long
- * ago. */
-static void note_end(const struct lbr_target *target, uint64_t duration)
+/* Counts how long a request took, for a group where somebody is full, or has
+ * been. */
+static void note_duration(struct lbroute_router *router,
+                          struct lbr_group *group, int full, uint64_t duration)
 {
-    struct lbr_group *group = target->by_pool.group;
+    if (!group || !(group->throughput.measures || full))
+        return;
+    group->throughput.measures = router->waiting.used = 1;
+    lbr_throughput_ended(&group->throughput, duration);
+}
 
-    if (group && group->throughput.measures)
-        lbr_throughput_ended(&group->throughput, duration);
-    group = target->by_model.group;
-    if (group && group->throughput.measures)
-        lbr_throughput_ended(&group->throughput, duration);
+/* A request of a target that was |full|, or in a router where somebody has
+ * been, ended: those who wait are told. */
+static void note_end(struct lbroute_router *router,
+                     const struct lbr_target *target, int full,
+                     uint64_t duration)
+{
+    if (duration != LBR_NEVER) {
+        note_duration(router, target->by_pool.group, full, duration);
+        note_duration(router, target->by_model.group, full, duration);
+    }
     lbr_target_wake(target);
 }
 
 struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
                                            struct lbr_ticket *ticket,
-                                           lbr_health_mark *mark)
+                                           int expires, lbr_health_mark *mark)
 {
     struct lbr_target *target = lbr_router_target(router, ticket->target);
     uint64_t adapter = ticket->adapter;
     uint64_t picked_at = ticket->picked_at;
+    int full;
 
     *mark = ticket->slot.spare;
     if (target && ticket->task.state == LBR_TASK_WAITING)
@@ -31,15 +42,18 @@ struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
         router->orphans--;
         return NULL;
     }
-    if (lbr_target_full(target))
+    full = lbr_target_full_at(target, router->clock);
+    if (full)
         target->full_at = router->clock;
     target->in_flight--;
     if (adapter)
         lbr_adapters_ended(&target->adapters, adapter);
     (void)lbr_health_ended(&target->health, *mark);
     lbr_target_moved(target, -1);
-    if (router->waiting.used)
-        note_end(target, lbr_time_since(router->clock, picked_at));
+    if (full || router->waiting.used)
+        note_end(router, target, full,
+                 expires ? LBR_NEVER
+                         : lbr_time_since(router->clock, picked_at));
     return target;
 }
 
@@ -79,7 +93,8 @@ void lbr_router_learn_latency(struct lbroute_router *router,
 static void expire(struct lbroute_router *router, struct lbr_ticket *ticket)
 {
     lbr_health_mark mark;
-    struct lbr_target *target = lbr_router_close_ticket(router, ticket, &mark);
+    struct lbr_target *target =
+        lbr_router_close_ticket(router, ticket, 1, &mark);
 
     router->expired++;
     if (target)

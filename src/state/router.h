@@ -90,10 +90,11 @@ static inline void lbr_router_advance(struct lbroute_router *router,
 }
 
 /* Ends an open ticket: releases its slot and the ticket. Returns its target,
- * or NULL when that was removed. |mark| receives the health mark. */
+ * or NULL when that was removed. |mark| receives the health mark. How long it
+ * took tells how soon others get slots, unless it |expires|. */
 struct lbr_target *lbr_router_close_ticket(struct lbroute_router *router,
                                            struct lbr_ticket *ticket,
-                                           lbr_health_mark *mark);
+                                           int expires, lbr_health_mark *mark);
 
 /* The price of a target, or NULL. */
 const struct lbr_price *lbr_router_find_price(

@@ -15,12 +15,23 @@ uint32_t lbr_target_limit(const struct lbr_target *target)
     return own < cap ? own : cap;
 }
 
-static void renew_ceiling(struct lbr_target *target, uint64_t now,
-                          uint64_t *until)
+static uint32_t open_ceiling(const struct lbr_target *target)
 {
     uint32_t limit = lbr_target_limit(target);
 
-    target->ceiling = limit ? limit : UINT32_MAX;
+    return limit ? limit : UINT32_MAX;
+}
+
+void lbr_target_set_ceiling(struct lbr_target *target)
+{
+    if (target->ceiling)
+        target->ceiling = open_ceiling(target);
+}
+
+static void renew_ceiling(struct lbr_target *target, uint64_t now,
+                          uint64_t *until)
+{
+    target->ceiling = open_ceiling(target);
     if (!lbr_target_closed(target, now))
         return;
     target->ceiling = 0;

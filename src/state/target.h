@@ -40,8 +40,8 @@ struct lbr_target {
 
     /* Used by every pick and settle. */
     uint32_t in_flight;
-    /* Most requests in flight as of the latest renewal: UINT32_MAX without a
-     * limit, 0 while it said that it is full. */
+    /* Most requests in flight: UINT32_MAX without a limit; 0 while it said that
+     * it is full, until a renewal finds that this is over. */
     uint32_t ceiling;
     int in_service;       /* at the latest renewal: neither draining nor
                            * benched */
@@ -133,6 +133,22 @@ static inline int lbr_target_closed(const struct lbr_target *target,
 
 /* The limit in force, its own or that of its pool's admission; 0: none. */
 uint32_t lbr_target_limit(const struct lbr_target *target);
+
+/* Call after a change of that. */
+void lbr_target_set_ceiling(struct lbr_target *target);
+
+/* Whether it is full at |now|, which need not be the time of a renewal. */
+static inline int lbr_target_full_at(const struct lbr_target *target,
+                                     uint64_t now)
+{
+    uint32_t limit;
+
+    if (target->ceiling)
+        return lbr_target_full(target);
+    limit = lbr_target_limit(target);
+    return lbr_target_closed(target, now) ||
+           (limit && target->in_flight >= limit);
+}
 
 static inline int lbr_target_drained(const struct lbr_target *target)
 {

@@ -479,6 +479,8 @@ static void kv_bad_items(void **state)
     items[1].count = 4;
     items[0].begin = 9;
     BAD_ITEM(LBROUTE_ERR_RANGE);
+    items[0].begin = 5;
+    BAD_ITEM(LBROUTE_ERR_RANGE);
     items[0].begin = 0;
     fleet->request.mm_items = NULL;
     BAD_ITEM(LBROUTE_ERR_INVALID);

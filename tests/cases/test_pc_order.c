@@ -440,6 +440,24 @@ static void pc_08_kind_restart_long_after(void **state)
     fleet_close(&fleet);
 }
 
+/* With a newer timestamp every number tells of it. */
+static void pc_08_kind_restart_long_after_with_times(void **state)
+{
+    struct fleet fleet;
+    struct kv a;
+    (void)state;
+
+    for (uint64_t seq = 0; seq < 2; seq++) {
+        open_one(&fleet, &a);
+        batches(&a, 0, 99);
+        assert_int_equal(batch_anew(&a, seq), RESTARTED);
+        assert_int_equal(kv_stats(&a).restarts, 1);
+        kv_expect(&a, RESTARTED, seq ? ANEW : FRESH);
+        assert_int_equal(holds(&a, 5), seq ? -1 : 0);
+        fleet_close(&fleet);
+    }
+}
+
 /* The same content, but made later: the engine did it all again. */
 static void pc_08_kind_newer_timestamp(void **state)
 {
@@ -634,6 +652,7 @@ int main(void)
         cmocka_unit_test(pc_08_kind_restart_amid_a_gap),
         cmocka_unit_test(pc_08_kind_restart_by_content),
         cmocka_unit_test(pc_08_kind_restart_long_after),
+        cmocka_unit_test(pc_08_kind_restart_long_after_with_times),
         cmocka_unit_test(pc_08_kind_newer_timestamp),
         cmocka_unit_test(pc_08_kind_without_numbers),
         cmocka_unit_test(pc_08_kind_last_number),

@@ -119,10 +119,13 @@ static void pc_13_kind_stale(void **state)
     open_all(&fleet, s, 2);
     kv_store(&s[A], 1, 1, 64);
     kv_ask(&fleet, 1, 64);
+    send_for(&fleet, 100); /* of this it holds everything */
+    assert_int_equal(kv_state(&fleet, A), FRESH);
+    kv_ask(&fleet, 7001, 7064);
     send_for(&fleet, 55);
     assert_int_equal(kv_state(&fleet, A), FRESH);
-    assert_int_equal(kv_resident(&fleet, A), 4);
     send_for(&fleet, 10);
+    kv_ask(&fleet, 1, 64);
     assert_int_equal(kv_state(&fleet, A), LBROUTE_KV_SOURCE_STALE);
     assert_int_equal(kv_stats(&s[A]).state, LBROUTE_KV_SOURCE_STALE);
     assert_int_equal(kv_resident(&fleet, A), -1);
@@ -154,7 +157,14 @@ static void pc_13_kind_idle_is_not_stale(void **state)
         fleet.now += TEST_S;
     }
     assert_int_equal(kv_state(&fleet, A), FRESH);
-    send_for(&fleet, 4);
+    kv_ask(&fleet, 7001, 7064);
+    send_for(&fleet, 1); /* one now and then: there may be nothing to say */
+    fleet.now += 24 * TEST_H;
+    kv_ask(&fleet, 1, 64);
+    assert_int_equal(kv_state(&fleet, A), FRESH);
+    kv_store(&s[A], 9, 1001, 1016);
+    kv_ask(&fleet, 7001, 7064);
+    send_for(&fleet, 7);
     assert_int_equal(kv_state(&fleet, A), LBROUTE_KV_SOURCE_STALE);
     fleet_close(&fleet);
 }

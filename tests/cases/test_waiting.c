@@ -498,6 +498,36 @@ static void head_does_not_block(void **state)
     fleet_close(&fleet);
 }
 
+/* Nor do those that were tried in vain before one that is refused fall behind
+ * by that. */
+static void refusal_hides_nobody(void **state)
+{
+    struct fleet fleet;
+    lbroute_target others[2];
+    (void)state;
+
+    waiting_open(&fleet, "weighted", 3, 1);
+    for (size_t i = 0; i < 3; i++)
+        fleet_hold(&fleet, i, 1);
+    fleet.request.exclude = others;
+    fleet.request.exclude_len = 2;
+    others[0] = fleet.targets[A];
+    others[1] = fleet.targets[C];
+    waiting_queue(&fleet, 1);
+    others[1] = fleet.targets[B];
+    waiting_queue(&fleet, 2);
+    fleet.request.exclude_len = 0;
+    waiting_queue(&fleet, 3);
+    fleet_drain(&fleet, C, 1);
+    fleet_settle(&fleet, A, LBROUTE_EVENT_SUCCESS);
+    waiting_expect_refused(&fleet, 2, LBROUTE_ERR_NO_TARGET,
+                           LBROUTE_REASON_EXCLUDED);
+    fleet_settle(&fleet, B, LBROUTE_EVENT_SUCCESS);
+    assert_int_equal(waiting_expect(&fleet, 1), B);
+    assert_int_equal(waiting_expect(&fleet, 3), A);
+    fleet_close(&fleet);
+}
+
 /* Requests for a model whose target is full do not keep those for another
  * waiting, however many they are and whosever. */
 static void busy_model_does_not_block(void **state)
@@ -1132,6 +1162,7 @@ int main(void)
         cmocka_unit_test(head_does_not_block),
         cmocka_unit_test(blocked_client_does_not_block),
         cmocka_unit_test(busy_model_does_not_block),
+        cmocka_unit_test(refusal_hides_nobody),
         cmocka_unit_test(time_limit),
         cmocka_unit_test(deadlines),
         cmocka_unit_test(deadline_that_cannot_be_met),

@@ -374,6 +374,7 @@ void kv_world_check(struct kv_world *world)
 static void draw_prompt(struct kv_world *world, struct kv_prompt *prompt)
 {
     struct rng *rng = &world->rng;
+    uint8_t end = 0;
 
     memset(prompt, 0, sizeof *prompt);
     prompt->length = rng_between(rng, 1, KV_PROMPT);
@@ -386,8 +387,9 @@ static void draw_prompt(struct kv_world *world, struct kv_prompt *prompt)
     for (uint8_t i = 0; i < KV_ITEMS && rng_chance(rng, 15); i++) {
         struct kv_item *item = &prompt->items[prompt->item_count++];
         item->mark = (uint8_t)rng_between(rng, 1, 2);
-        item->begin = (uint8_t)(i * 2 + rng_below(rng, 2));
+        item->begin = (uint8_t)(end + rng_below(rng, 2));
         item->count = (uint8_t)rng_between(rng, 1, 3);
+        end = (uint8_t)(item->begin + item->count);
     }
 }
 

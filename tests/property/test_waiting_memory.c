@@ -289,6 +289,7 @@ static void estimate(void **state)
     lbroute_router *router = NULL;
     lbroute_request request;
     lbroute_decision decision;
+    uint32_t client = 0;
     size_t bound;
     (void)state;
 
@@ -310,9 +311,9 @@ static void estimate(void **state)
     api_request(&request, pool);
     lbroute_decision_init(&decision, sizeof decision);
     api_pick(router, &request, 0, &decision);
-    for (uint32_t i = 0; i < 5000; i++) {
-        request.client = &i;
-        request.client_len = sizeof i;
+    request.client = &client;
+    request.client_len = sizeof client;
+    for (; client < 5000; client++) {
         request.prompt = "some prompt";
         request.prompt_len = 11;
         CHECK_I(lbroute_pick(router, &request, 0, &decision),
