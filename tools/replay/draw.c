@@ -76,3 +76,20 @@ uint32_t draw_zipf(struct draw *draw, uint32_t count)
             return rank;
     }
 }
+
+size_t draw_weighted(const double *sums, size_t count, double place)
+{
+    double wanted = place * sums[count - 1];
+    size_t low = 0;
+    size_t high = count - 1;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (sums[middle] > wanted)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}

@@ -6,6 +6,7 @@
 #ifndef LBROUTE_REPLAY_DRAW_H
 #define LBROUTE_REPLAY_DRAW_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct draw {
@@ -33,5 +34,9 @@ uint32_t draw_geometric(struct draw *draw, double mean);
 /** Rank 0 to `count` - 1, rank r with probability proportional to
  * 1 / (r + 1). */
 uint32_t draw_zipf(struct draw *draw, uint32_t count);
+
+/** Index out of `count` that `place`, uniform in [0, 1), falls on where
+ * sums[i] is the weight of all up to the i-th. */
+size_t draw_weighted(const double *sums, size_t count, double place);
 
 #endif

@@ -17,7 +17,8 @@ enum event_kind {
     EVENT_KV_BATCH,  /* Arrives at the host. */
     EVENT_KV_REPLAY, /* Likewise. */
     EVENT_RESTART,   /* Of an engine. */
-    EVENT_BACK       /* It works again. */
+    EVENT_BACK,      /* It works again. */
+    EVENT_ALARM      /* Somebody's time in the router's queue may be over. */
 };
 
 enum { PROGRESS_EVERY = 256 };
@@ -47,6 +48,10 @@ struct fleet {
     uint32_t *queue;        /* Of the host: places [head, tail). */
     size_t queue_head;
     size_t queue_tail;
+    size_t waiting; /* In the router's queue. */
+    uint64_t alarm; /* The next one that counts; UINT64_MAX: none. */
+    size_t in_flight;
+    size_t recent; /* The first of the arrivals within MODE_WINDOW_NS. */
     struct vllm_page page; /* The latest scrape. */
     struct kv_feed kv;
     size_t arrived;
@@ -110,37 +115,99 @@ static void send_to_engine(struct fleet *fleet, uint32_t index, uint32_t target)
     request->output_tokens = from->output_tokens;
     request->adapter = (uint32_t)from->adapter;
     request->owner = index;
+    fleet->in_flight++;
     engine_submit(fleet->servers[target].engine, request);
     start_step(fleet, target);
 }
 
-/* Returns false if every target is full. */
-static bool dispatch(struct fleet *fleet, uint32_t index)
+static void refuse(struct fleet *fleet, uint32_t index, int reason)
 {
+    fleet->log->outcomes[index].reason = reason;
+    close_request(fleet, index);
+}
+
+static void accept(struct fleet *fleet, const struct host_picked *pick)
+{
+    uint32_t index = pick->request;
     const struct work_request *from = &fleet->workload->requests[index];
     struct flight *flight = &fleet->flights[index];
-    struct host_picked pick;
 
-    switch (host_pick(fleet->host, fleet->workload, index, fleet->now, &pick)) {
-    case HOST_FULL:
-        return false;
-    case HOST_REFUSED:
-        close_request(fleet, index);
-        return true;
-    case HOST_PICKED:
-        break;
-    }
-    flight->ticket = pick.ticket;
-    fleet->log->outcomes[index].expected_first_ns = pick.expected_first_ns;
-    kv_feed_check(&fleet->kv, index, pick.target, pick.kv_matched, fleet->now);
-    if (engine_fits(fleet->servers[pick.target].engine, from->input_tokens,
+    flight->ticket = pick->ticket;
+    fleet->log->outcomes[index].expected_first_ns = pick->expected_first_ns;
+    kv_feed_check(&fleet->kv, index, pick->target, pick->kv_matched,
+                  fleet->now);
+    if (engine_fits(fleet->servers[pick->target].engine, from->input_tokens,
                     from->output_tokens)) {
-        send_to_engine(fleet, index, pick.target);
+        send_to_engine(fleet, index, pick->target);
     } else {
         host_observe(fleet->host, flight->ticket, LBROUTE_EVENT_CLIENT_ERROR,
                      fleet->now);
-        close_request(fleet, index);
+        refuse(fleet, index, LBROUTE_REASON_NONE);
     }
+}
+
+static void enqueue(struct fleet *fleet, const struct host_picked *pick)
+{
+    struct fleet_outcome *outcome = &fleet->log->outcomes[pick->request];
+
+    outcome->waited = true;
+    outcome->expected_wait_ns = pick->wait_ns;
+    fleet->waiting++;
+}
+
+/* Those that wait in the router go, or learn that they never will. */
+static void serve_waiting(struct fleet *fleet)
+{
+    struct host_picked pick;
+    enum host_answer answer;
+
+    while (fleet->waiting > 0) {
+        answer = host_next_ready(fleet->host, fleet->now, &pick);
+        if (answer == HOST_NOBODY)
+            return;
+        fleet->waiting--;
+        if (answer == HOST_PICKED)
+            accept(fleet, &pick);
+        else
+            refuse(fleet, pick.request, pick.reason);
+    }
+}
+
+/* Counts what the router counts, from what happened. */
+static void note_mode(struct fleet *fleet, size_t under_way)
+{
+    struct fleet_log *log = fleet->log;
+    struct mode_change now = {fleet->now, host_is_busy(fleet->host), under_way,
+                              0};
+
+    while (fleet->recent < fleet->arrived &&
+           log->outcomes[log->arrivals[fleet->recent]].arrived +
+                   MODE_WINDOW_NS <=
+               fleet->now)
+        fleet->recent++;
+    now.arrivals = fleet->arrived - fleet->recent;
+    mode_log_note(&log->modes, &now);
+}
+
+/* Returns false if every target is full and nobody lets it wait but the host.
+ */
+static bool dispatch(struct fleet *fleet, uint32_t index)
+{
+    size_t under_way = fleet->in_flight + fleet->waiting;
+    struct host_picked pick;
+    enum host_answer answer =
+        host_pick(fleet->host, fleet->workload, index, fleet->now, &pick);
+
+    note_mode(fleet, under_way);
+    pick.request = index;
+    if (answer == HOST_FULL && !fleet->options->refuses_full)
+        return false;
+    if (answer == HOST_PICKED)
+        accept(fleet, &pick);
+    else if (answer == HOST_QUEUED)
+        enqueue(fleet, &pick);
+    else
+        refuse(fleet, index, pick.reason);
     return true;
 }
 
@@ -148,8 +215,10 @@ static void arrive(struct fleet *fleet, uint32_t index)
 {
     fleet->log->outcomes[index].arrived = fleet->now;
     fleet->log->arrivals[fleet->arrived++] = index;
-    if (fleet->queue_head == fleet->queue_tail && dispatch(fleet, index))
+    if (fleet->queue_head == fleet->queue_tail && dispatch(fleet, index)) {
+        serve_waiting(fleet);
         return;
+    }
     fleet->log->outcomes[index].waited = true;
     fleet->queue[fleet->queue_tail++] = index;
 }
@@ -178,7 +247,9 @@ static void on_engine_event(void *context, struct engine_request *request,
         return;
     }
     outcome->last_token = fleet->now;
-    host_observe(fleet->host, ticket, LBROUTE_EVENT_SUCCESS, fleet->now);
+    host_succeed(fleet->host, ticket, &fleet->workload->requests[index],
+                 fleet->now);
+    fleet->in_flight--;
     close_request(fleet, index);
     step->settled = true;
 }
@@ -235,8 +306,10 @@ static void end_step(struct fleet *fleet, uint32_t target)
         push_kv(fleet, EVENT_KV_BATCH, target);
     /* Still marked as stepping: what the retry sends here joins its next
      * step, which starts below. */
-    if (step.settled)
+    if (step.settled) {
+        serve_waiting(fleet);
         retry_queue(fleet);
+    }
     fleet->servers[target].stepping = false;
     start_step(fleet, target);
 }
@@ -256,8 +329,43 @@ static void scrape(struct fleet *fleet)
                         EVENT_SCRAPE, 0);
 }
 
+/* Whether an alarm comes to nothing: an earlier one has replaced it, or nobody
+ * waits any more. */
+static bool is_moot(struct fleet *fleet, const struct heap_event *event)
+{
+    if (event->kind != EVENT_ALARM)
+        return false;
+    if (event->at_ns != fleet->alarm)
+        return true;
+    fleet->alarm = UINT64_MAX;
+    return fleet->waiting == 0;
+}
+
+static void ring(struct fleet *fleet)
+{
+    host_tick(fleet->host, fleet->now);
+    serve_waiting(fleet);
+}
+
+static void set_alarm(struct fleet *fleet)
+{
+    uint64_t at;
+
+    if (fleet->waiting == 0)
+        return;
+    at = host_next_deadline(fleet->host);
+    if (at <= fleet->now)
+        at = fleet->now + 1;
+    if (at >= fleet->alarm)
+        return;
+    fleet->alarm = at;
+    event_heap_push(&fleet->events, at, EVENT_ALARM, 0);
+}
+
 static void handle(struct fleet *fleet, const struct heap_event *event)
 {
+    if (is_moot(fleet, event))
+        return;
     fleet->now = event->at_ns;
     switch ((enum event_kind)event->kind) {
     case EVENT_ARRIVAL:
@@ -283,7 +391,11 @@ static void handle(struct fleet *fleet, const struct heap_event *event)
     case EVENT_BACK:
         come_back(fleet, event->index);
         break;
+    case EVENT_ALARM:
+        ring(fleet);
+        break;
     }
+    set_alarm(fleet);
 }
 
 /* Backward, so that followers of one request stand in order. */
@@ -344,18 +456,22 @@ static void create_log(struct fleet *fleet)
 {
     struct fleet_log *log = fleet->log;
 
+    *log = (struct fleet_log){0};
     log->request_count = fleet->workload->count;
     log->target_count = fleet->options->host.fleet->count;
     log->outcomes = grow_zeroed(log->request_count, sizeof *log->outcomes);
     log->arrivals = grow_zeroed(log->request_count, sizeof *log->arrivals);
     log->targets = grow_zeroed(log->target_count, sizeof *log->targets);
-    for (size_t i = 0; i < log->request_count; i++)
+    for (size_t i = 0; i < log->request_count; i++) {
         log->outcomes[i].target = FLEET_NO_TARGET;
+        log->outcomes[i].expected_wait_ns = -1;
+    }
 }
 
 static void release(struct fleet *fleet)
 {
     kv_feed_finish(&fleet->kv, fleet->now);
+    mode_log_end(&fleet->log->modes, fleet->now);
     fleet->log->kv = fleet->kv.counts;
     for (size_t i = 0; i < fleet->log->target_count; i++) {
         struct engine *engine = fleet->servers[i].engine;
@@ -382,6 +498,7 @@ void fleet_run(const struct workload *workload,
     struct fleet fleet = {.workload = workload, .options = options, .log = log};
     struct heap_event event;
 
+    fleet.alarm = UINT64_MAX;
     create_log(&fleet);
     kv_feed_init(&fleet.kv, workload, &options->kv, log->target_count);
     create_servers(&fleet);
@@ -407,5 +524,6 @@ void fleet_log_release(struct fleet_log *log)
     free(log->outcomes);
     free(log->arrivals);
     free(log->targets);
+    mode_log_release(&log->modes);
     *log = (struct fleet_log){0};
 }

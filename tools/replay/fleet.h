@@ -4,7 +4,8 @@
  *
  *     arrival ─▶ host ─pick─▶ engine ─step─step─▶ first token … last token
  *                 │ full                                           │
- *                 └─▶ queue of the host (FIFO) ◀─ retried ─────────┤
+ *                 ├─▶ queue of the host (FIFO) ◀─ retried ─────────┤
+ *                 └─▶ queue of the router ◀─ asked who is ready ───┤
  *                                   follow-up request, think time ◀┘
  */
 #ifndef LBROUTE_REPLAY_FLEET_H
@@ -12,6 +13,7 @@
 
 #include "host.h"
 #include "kv_feed.h"
+#include "mode_log.h"
 
 /** `target` of a request that was refused. */
 #define FLEET_NO_TARGET UINT32_MAX
@@ -26,7 +28,11 @@ struct fleet_outcome {
         expected_first_ns; /**< After dispatch, by the router; -1: unknown. */
     uint32_t target;
     uint32_t hit_tokens;
-    bool waited; /**< In the queue of the host. */
+    bool waited;    /**< In the queue of the host, or in the router. */
+    int32_t reason; /**< `LBROUTE_REASON_` of a refused one; NONE: it is longer
+                     * than its target's cache. */
+    int64_t expected_wait_ns; /**< By the router, of one that waits in it; -1:
+                               * unknown. */
 };
 
 /** What became of one target. */
@@ -46,6 +52,7 @@ struct fleet_log {
     size_t target_count;
     struct fleet_target_log *targets;
     struct kv_feed_counts kv;
+    struct mode_log modes; /**< Of a hybrid pool. */
 };
 
 /** Time from the end of an engine's process until its next one works, s. */
@@ -62,7 +69,9 @@ typedef void (*fleet_progress)(void *context, size_t done);
 
 struct fleet_options {
     struct host_options host;
-    double scrape_s; /**< Time between scrapes; 0: none. */
+    bool refuses_full; /**< What finds every target full is refused, unless the
+                        * router lets it wait. */
+    double scrape_s;   /**< Time between scrapes; 0: none. */
     /** Adapters that an engine holds, where the workload has some, and the time
      * to load one. */
     uint32_t adapter_slots;

@@ -4,6 +4,7 @@
 #include "block_tokens.h"
 #include "grow.h"
 #include "workload_adapters.h"
+#include "workload_clients.h"
 
 #include <lbroute/ingest.h>
 
@@ -27,6 +28,8 @@ struct host {
     uint64_t *blocks; /* Of the request that is asked for. */
     uint32_t *tokens; /* Of the same, where the router gets them; else NULL. */
     char adapter[ADAPTER_NAME_MAX]; /* Of the same. */
+    bool tells_usage;
+    uint64_t deadline_ns; /* From arrival on; 0: none. */
     lbroute_decision decision;
 };
 
@@ -146,6 +149,8 @@ struct host *host_create(const struct host_options *options,
     if (options->tokens)
         host->tokens =
             grow_zeroed(longest_input(workload), sizeof *host->tokens);
+    host->tells_usage = options->tells_usage;
+    host->deadline_ns = (uint64_t)llround(options->deadline_s * 1e9);
     lbroute_decision_init(&host->decision, sizeof host->decision);
     create_router(host, options);
     create_pool(host, options, workload);
@@ -203,8 +208,18 @@ static void describe_adapter(struct host *host, uint32_t adapter,
     request->adapter_len = strlen(host->adapter);
 }
 
+static void describe_client(const struct workload *workload, uint32_t client,
+                            lbroute_request *request)
+{
+    if (client == 0)
+        return;
+    request->client = workload->clients->clients[client - 1].name;
+    request->client_len = strlen(request->client);
+}
+
 static void describe(struct host *host, const struct workload *workload,
-                     const uint32_t *number, lbroute_request *request)
+                     const uint32_t *number, uint64_t now,
+                     lbroute_request *request)
 {
     const struct work_request *from = &workload->requests[*number];
 
@@ -215,6 +230,11 @@ static void describe(struct host *host, const struct workload *workload,
         request->session = &from->session;
         request->session_len = sizeof from->session;
     }
+    request->tag = *number;
+    request->priority = from->priority;
+    if (host->deadline_ns > 0)
+        request->deadline = now + host->deadline_ns;
+    describe_client(workload, from->client, request);
     describe_adapter(host, (uint32_t)from->adapter, request);
     describe_prompt(host, workload, number, request);
 }
@@ -231,25 +251,92 @@ static int64_t kv_matched(const lbroute_decision *decision)
     return blocks;
 }
 
+static void note_target(const lbroute_decision *decision,
+                        struct host_picked *picked)
+{
+    picked->target = *(const uint32_t *)decision->user;
+    picked->ticket = decision->ticket;
+    picked->expected_first_ns = decision->expected_ttft_ns;
+    picked->kv_matched = kv_matched(decision);
+}
+
+/* What the router says of the request in its decision. */
+static enum host_answer read_answer(const struct host *host, int result,
+                                    const char *call,
+                                    struct host_picked *picked)
+{
+    const lbroute_decision *decision = &host->decision;
+
+    picked->request = (uint32_t)decision->tag;
+    picked->reason = decision->reason;
+    picked->wait_ns = decision->wait_ns;
+    if (result == LBROUTE_ERR_QUEUED)
+        return HOST_QUEUED;
+    if (result == LBROUTE_ERR_SATURATED)
+        return decision->reason == LBROUTE_REASON_SATURATED ? HOST_FULL
+                                                            : HOST_REFUSED;
+    if (result == LBROUTE_ERR_NO_TARGET)
+        return HOST_REFUSED;
+    require(result, call);
+    note_target(decision, picked);
+    return HOST_PICKED;
+}
+
 enum host_answer host_pick(struct host *host, const struct workload *workload,
                            uint32_t number, uint64_t now,
                            struct host_picked *picked)
 {
     lbroute_request request;
-    int result;
 
-    describe(host, workload, &number, &request);
-    result = lbroute_pick(host->router, &request, now, &host->decision);
-    if (result == LBROUTE_ERR_SATURATED)
-        return HOST_FULL;
-    if (result == LBROUTE_ERR_NO_TARGET)
-        return HOST_REFUSED;
-    require(result, "pick");
-    picked->target = *(const uint32_t *)host->decision.user;
-    picked->ticket = host->decision.ticket;
-    picked->expected_first_ns = host->decision.expected_ttft_ns;
-    picked->kv_matched = kv_matched(&host->decision);
-    return HOST_PICKED;
+    describe(host, workload, &number, now, &request);
+    return read_answer(
+        host, lbroute_pick(host->router, &request, now, &host->decision),
+        "pick", picked);
+}
+
+enum host_answer host_next_ready(struct host *host, uint64_t now,
+                                 struct host_picked *picked)
+{
+    int result = lbroute_next_ready(host->router, now, &host->decision);
+
+    if (result == LBROUTE_ERR_NOT_FOUND)
+        return HOST_NOBODY;
+    return read_answer(host, result, "next_ready", picked);
+}
+
+void host_tick(struct host *host, uint64_t now)
+{
+    require(lbroute_tick(host->router, now), "tick");
+}
+
+uint64_t host_next_deadline(struct host *host)
+{
+    return lbroute_next_deadline(host->router);
+}
+
+bool host_is_busy(struct host *host)
+{
+    lbroute_pool_stats stats;
+
+    lbroute_pool_stats_init(&stats, sizeof stats);
+    require(lbroute_get_pool_stats(host->router, host->pool, &stats),
+            "get_pool_stats");
+    return stats.busy != 0;
+}
+
+void host_succeed(struct host *host, lbroute_ticket ticket,
+                  const struct work_request *request, uint64_t now)
+{
+    lbroute_event event;
+
+    lbroute_event_init(&event, sizeof event);
+    event.ticket = ticket;
+    event.kind = LBROUTE_EVENT_SUCCESS;
+    if (host->tells_usage) {
+        event.input_tokens = request->input_tokens;
+        event.output_tokens = request->output_tokens;
+    }
+    require(lbroute_observe(host->router, &event, now), "observe");
 }
 
 void host_observe(struct host *host, lbroute_ticket ticket, int kind,

@@ -29,6 +29,8 @@ struct host_options {
     uint64_t seed;
     size_t max_requests; /**< Most requests in flight at once. */
     bool tokens; /**< The router gets prompts as token ids, as KV events do. */
+    bool tells_usage;  /**< The tokens of each answer are reported. */
+    double deadline_s; /**< Time until a request must have its slot; 0: none. */
 };
 
 struct host;
@@ -43,22 +45,49 @@ struct host *host_create(const struct host_options *options,
 
 void host_destroy(struct host *host);
 
-/** What became of a pick. */
-enum host_answer { HOST_PICKED, HOST_FULL, HOST_REFUSED };
+/** What became of a request. */
+enum host_answer {
+    HOST_PICKED,
+    HOST_FULL,    /**< And the router does not let it wait. */
+    HOST_QUEUED,  /**< It waits in the router. */
+    HOST_REFUSED, /**< For good. */
+    HOST_NOBODY   /**< Nobody that waits can go now. */
+};
 
-/** A target that was picked. */
+/** A target that was picked, or why none was. */
 struct host_picked {
-    uint32_t target;
+    uint32_t request;
+    int reason;      /**< `LBROUTE_REASON_` of a refusal, also by HOST_FULL. */
+    int64_t wait_ns; /**< Of HOST_QUEUED: expected wait; -1: unknown. */
+    uint32_t target; /**< Of HOST_PICKED, as what follows. */
     lbroute_ticket ticket;
     int64_t expected_first_ns; /**< Predicted time to first token; -1: none. */
     int64_t kv_matched; /**< Leading blocks that are there by KV events; -1:
                          * nothing was said. */
 };
 
-/** Asks for a target. `*picked` is set when there is one. */
+/** Asks for a target. */
 enum host_answer host_pick(struct host *host, const struct workload *workload,
                            uint32_t request, uint64_t now,
                            struct host_picked *picked);
+
+/** Asks for the next request that waits in the router and can go, or was
+ * refused; HOST_NOBODY when there is none. */
+enum host_answer host_next_ready(struct host *host, uint64_t now,
+                                 struct host_picked *picked);
+
+/** Lets time pass for those that wait in the router. */
+void host_tick(struct host *host, uint64_t now);
+
+/** When host_tick() has something to do; UINT64_MAX: never. */
+uint64_t host_next_deadline(struct host *host);
+
+/** Whether the pool is a hybrid one that is busy. */
+bool host_is_busy(struct host *host);
+
+/** Reports that a request is done. */
+void host_succeed(struct host *host, lbroute_ticket ticket,
+                  const struct work_request *request, uint64_t now);
 
 /** Reports an event of a request by its `LBROUTE_EVENT_` kind. */
 void host_observe(struct host *host, lbroute_ticket ticket, int kind,

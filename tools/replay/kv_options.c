@@ -104,35 +104,12 @@ bool kv_options_show_restart(const struct options *options, char *value,
     return options->restart_count > 0;
 }
 
-/* What the library takes where nothing is set; 0 for what it does not know. */
-static double default_of(const char *name)
-{
-    lbroute_param_info info;
-
-    lbroute_param_info_init(&info, sizeof info);
-    for (size_t i = 0; lbroute_param_get_info(i, &info) == LBROUTE_OK; i++)
-        if (strcmp(info.name, name) == 0)
-            return info.default_value;
-    return 0.0;
-}
-
-/* The value that is set last counts. */
-static double parameter(const struct options *options, const char *name)
-{
-    double value = default_of(name);
-
-    for (size_t i = 0; i < options->parameter_count; i++)
-        if (strcmp(options->parameters[i].name, name) == 0)
-            value = options->parameters[i].value;
-    return value;
-}
-
 bool kv_options_wanted(const struct options *options, const char *strategy)
 {
     if (strcmp(strategy, "precise_cache_aware") == 0)
         return true;
     return strcmp(strategy, "pipeline") == 0 &&
-           parameter(options, "pipeline.resident") > 0.0;
+           options_parameter(options, "pipeline.resident") > 0.0;
 }
 
 bool kv_options_wanted_by_any(const struct options *options)
@@ -145,7 +122,7 @@ bool kv_options_wanted_by_any(const struct options *options)
 
 double kv_options_guess_s(const struct options *options)
 {
-    if (parameter(options, "precise_cache_aware.speculate") <= 0.0)
+    if (options_parameter(options, "precise_cache_aware.speculate") <= 0.0)
         return 0.0;
-    return parameter(options, "precise_cache_aware.speculation_ttl");
+    return options_parameter(options, "precise_cache_aware.speculation_ttl");
 }

@@ -6,6 +6,7 @@
 #include "kv_options.h"
 #include "measure.h"
 #include "options.h"
+#include "queue_options.h"
 #include "workload_adapters.h"
 
 #include <errno.h>
@@ -135,6 +136,10 @@ static bool load_workload(const struct options *options, uint64_t seed,
         workload_truncate(workload, options->limit_requests);
     if (options->adapters > 0)
         draw_adapters(options, seed, workload);
+    if (options->clients_text != NULL)
+        workload_draw_clients(workload, &options->clients, seed);
+    if (options->urgent > 0.0)
+        workload_draw_priorities(workload, options->urgent, seed);
     if (options->no_sessions)
         workload_hide_sessions(workload);
     workload_scale(workload, options->load);
@@ -174,7 +179,11 @@ static void run_strategy(struct session *session,
                  .parameter_count = options->parameter_count,
                  .seed = seed,
                  .max_requests = workload->count,
-                 .tokens = kv_options_wanted(options, strategy)},
+                 .tokens = kv_options_wanted(options, strategy),
+                 .tells_usage = queue_options_asked(options),
+                 .deadline_s = options->deadline_s},
+        .refuses_full =
+            options->queue != NULL && strcmp(options->queue, "host") != 0,
         .kv = kv_options(options, strategy, seed),
         .restarts = options->restarts,
         .restart_count = options->restart_count,
@@ -196,6 +205,11 @@ static void run_strategy(struct session *session,
         .skipped = skipped,
         .priced = options->prices_path != NULL,
         .adapters = options->adapters > 0,
+        .queue = {.asked = queue_options_asked(options),
+                  .hybrid = queue_options_hybrid(options),
+                  .input_cost = options_parameter(options, "queue.input_cost"),
+                  .output_cost =
+                      options_parameter(options, "queue.output_cost")},
         .kv_asked = kv_options_wanted_by_any(options),
         .option_count = options->in_force_count,
         .options = options->in_force,

@@ -3,47 +3,15 @@
 
 #include "grow.h"
 #include "kv_cache.h"
+#include "measure_queue.h"
 #include "prices.h"
+#include "quantiles.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* A number that does not exist. */
 #define MISSING ((double)NAN)
-
-static int compare(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
-/* The smallest value that `share` of all values do not exceed. */
-static double nearest_rank(const double *sorted, size_t count, double share)
-{
-    size_t rank = (size_t)ceil(share * (double)count);
-
-    return sorted[rank > 0 ? rank - 1 : 0];
-}
-
-/* Sorts the values. */
-static struct replay_quantiles quantiles(double *values, size_t count)
-{
-    struct replay_quantiles result = {MISSING, MISSING, MISSING, MISSING};
-    double sum = 0.0;
-
-    if (count == 0)
-        return result;
-    qsort(values, count, sizeof *values, compare);
-    for (size_t i = 0; i < count; i++)
-        sum += values[i];
-    result.mean = sum / (double)count;
-    result.p50 = nearest_rank(values, count, 0.50);
-    result.p90 = nearest_rank(values, count, 0.90);
-    result.p99 = nearest_rank(values, count, 0.99);
-    return result;
-}
 
 static double ms_between(uint64_t from, uint64_t to)
 {
@@ -91,9 +59,9 @@ static void measure_latency(const struct workload *workload,
         if (!isnan(token_ms))
             per_token[long_answers++] = token_ms;
     }
-    result->ttft_ms = quantiles(first, served);
-    result->total_ms = quantiles(total, served);
-    result->tpot_ms = quantiles(per_token, long_answers);
+    result->ttft_ms = quantiles_of(first, served);
+    result->total_ms = quantiles_of(total, served);
+    result->tpot_ms = quantiles_of(per_token, long_answers);
     free(first);
     free(per_token);
     free(total);
@@ -114,7 +82,7 @@ static double median_error(const struct fleet_log *log)
             errors[count++] =
                 fabs((double)outcome->expected_first_ns / real - 1.0);
     }
-    median = quantiles(errors, count).p50;
+    median = quantiles_of(errors, count).p50;
     free(errors);
     return median;
 }
@@ -379,6 +347,8 @@ void measure_run(const struct workload *workload,
     measure_targets(workload, fleet, log, result);
     measure_adapters(log, result);
     measure_kv(&log->kv, result);
+    if (result->queue.asked)
+        measure_queue(workload, log, &result->queue);
     result->busiest_over_mean = busiest_over_mean(result, false);
     result->busiest_work_over_mean = busiest_over_mean(result, true);
     result->prediction_error = median_error(log);
@@ -390,4 +360,5 @@ void measure_release(struct replay_result *result)
     free((struct replay_target_result *)result->targets);
     result->targets = NULL;
     result->target_count = 0;
+    measure_queue_release(&result->queue);
 }

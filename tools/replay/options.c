@@ -258,6 +258,39 @@ bool options_parse(int argc, char **argv, struct options *options)
     return true;
 }
 
+/* What the library takes where nothing is set; 0 for what it does not know. */
+static double default_of(const char *name)
+{
+    lbroute_param_info info;
+
+    lbroute_param_info_init(&info, sizeof info);
+    for (size_t i = 0; lbroute_param_get_info(i, &info) == LBROUTE_OK; i++)
+        if (strcmp(info.name, name) == 0)
+            return info.default_value;
+    return 0.0;
+}
+
+/* The value that is set last counts. */
+double options_parameter(const struct options *options, const char *name)
+{
+    double value = default_of(name);
+
+    for (size_t i = 0; i < options->parameter_count; i++)
+        if (strcmp(options->parameters[i].name, name) == 0)
+            value = options->parameters[i].value;
+    return value;
+}
+
+void options_set_parameter(struct options *options, const char *name,
+                           double value)
+{
+    options->parameters =
+        grow_array(options->parameters, &options->parameter_capacity,
+                   options->parameter_count + 1, sizeof *options->parameters);
+    options->parameters[options->parameter_count++] =
+        (struct host_parameter){name, value};
+}
+
 const char *options_source_name(const struct options *options)
 {
     const char *slash;
@@ -279,4 +312,5 @@ void options_release(struct options *options)
     free(options->restarts);
     fleet_spec_release(&options->fleet);
     price_list_release(&options->prices);
+    client_list_release(&options->clients);
 }

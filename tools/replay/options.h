@@ -12,6 +12,7 @@
 #include "prices.h"
 #include "report.h"
 #include "trace.h"
+#include "workload_clients.h"
 
 /** What to do. */
 enum command { COMMAND_RUN, COMMAND_HELP, COMMAND_LIST, COMMAND_VERSION };
@@ -49,6 +50,11 @@ struct options {
     size_t seed_count;
     size_t seed_capacity;
     double scrape_s;
+    const char *queue;        /**< Who holds those that wait; NULL: not said. */
+    const char *clients_text; /**< NULL: no clients. */
+    struct client_list clients;
+    double urgent;           /**< Part of the requests with priority 1. */
+    double deadline_s;       /**< 0: none. */
     const char *prices_path; /**< NULL: none. */
     struct price_list prices;
     struct kv_feed_options kv; /**< `seed` is the run's. */
@@ -73,6 +79,13 @@ bool options_parse(int argc, char **argv, struct options *options);
 
 /** Frees what was parsed. */
 void options_release(struct options *options);
+
+/** Sets a parameter of the pool; of one that is set twice the last counts. */
+void options_set_parameter(struct options *options, const char *name,
+                           double value);
+
+/** The value of a parameter in force. */
+double options_parameter(const struct options *options, const char *name);
 
 /** Name of the workload, or of the trace's file without its folder: the same
  * run gives the same report anywhere. */

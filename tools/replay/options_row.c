@@ -3,6 +3,7 @@
 
 #include "kv_options.h"
 #include "parse_number.h"
+#include "queue_options.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -72,6 +73,8 @@ static bool in_scope(const struct option_row *row,
         return options->adapters > 0;
     case OPTION_OF_EVENTS:
         return kv_options_wanted_by_any(options);
+    case OPTION_OF_QUEUE:
+        return queue_options_asked(options);
     case OPTION_ALWAYS:
         break;
     }

@@ -30,6 +30,7 @@ enum option_scope {
     OPTION_OF_WORKLOAD, /**< Where traffic is generated. */
     OPTION_OF_ADAPTERS, /**< Where requests ask for LoRA adapters. */
     OPTION_OF_EVENTS,   /**< Where a strategy reads KV events. */
+    OPTION_OF_QUEUE,    /**< Where the call is about limits. */
     OPTION_ALWAYS
 };
 

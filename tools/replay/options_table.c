@@ -5,6 +5,7 @@
 #include "grow.h"
 #include "kv_options.h"
 #include "parse_number.h"
+#include "queue_options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -121,8 +122,8 @@ static bool read_param(struct options *options, const char *value,
                        struct option_error *error)
 {
     const char *equals = strchr(value, '=');
-    struct host_parameter *added;
     lbroute_param_info info;
+    double number;
     size_t length;
 
     if (equals == NULL)
@@ -131,13 +132,11 @@ static bool read_param(struct options *options, const char *value,
     if (!find_parameter(value, length, &info))
         return choices_unknown(error->text, sizeof error->text, "parameter",
                                value, length, parameter_name);
-    options->parameters =
-        grow_array(options->parameters, &options->parameter_capacity,
-                   options->parameter_count + 1, sizeof *options->parameters);
-    added = &options->parameters[options->parameter_count++];
-    added->name = info.name;
-    return option_parse_real(equals + 1, info.minimum, info.maximum,
-                             &added->value, error);
+    if (!option_parse_real(equals + 1, info.minimum, info.maximum, &number,
+                           error))
+        return false;
+    options_set_parameter(options, info.name, number);
+    return true;
 }
 
 static bool show_param(const struct options *options, char *value, size_t size)
@@ -350,6 +349,35 @@ const struct option_row option_rows[] = {
      .offset = offsetof(struct options, adapter_skew),
      .minimum = 0.0,
      .maximum = 10.0},
+    {.name = "clients",
+     .argument = "FILE:MODEL",
+     .text = "Let each session, or request without one, be of a\n"
+             "client, drawn from the seed by its share of the\n"
+             "model's requests: CSV with the columns model, client\n"
+             "and share. Default: no clients.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_ALWAYS,
+     .read = queue_options_read_clients,
+     .show = queue_options_show_clients},
+    {.name = "priority",
+     .argument = "PART",
+     .text = "Part of the requests with priority 1 instead of 0,\n"
+             "drawn from the seed. Default: none.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_OF_QUEUE,
+     .offset = offsetof(struct options, urgent),
+     .minimum = 0.0,
+     .maximum = 1.0},
+    {.name = "deadline",
+     .argument = "SECONDS",
+     .text = "Time from arrival by which each request must have a\n"
+             "slot, for requests that wait in the router; 0: none.\n"
+             "Default: 0.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_OF_QUEUE,
+     .offset = offsetof(struct options, deadline_s),
+     .minimum = 0.0,
+     .maximum = WORK_MAX_SECONDS},
     {.name = "max-think",
      .argument = "SECONDS",
      .text = "Cut longer pauses within the sessions of a trace.\n"
@@ -420,9 +448,9 @@ const struct option_row option_rows[] = {
     {.name = "limit",
      .argument = "N",
      .text = "Most requests in flight on a target without a limit of\n"
-             "its own. What finds all of them full waits at the host,\n"
-             "in order of arrival. Default: 0, no limit: the engines\n"
-             "queue, and each strategy is judged by its own choices.\n"
+             "its own. What finds all of them full waits (see\n"
+             "--queue). Default: 0, no limit: the engines queue, and\n"
+             "each strategy is judged by its own choices.\n"
              "(The library's own default is 32.)",
      .kind = OPTION_WHOLE,
      .scope = OPTION_ALWAYS,
@@ -473,6 +501,24 @@ const struct option_row option_rows[] = {
      .scope = OPTION_ALWAYS,
      .read = read_param,
      .show = show_param},
+    {.name = "admission",
+     .argument = "MODE",
+     .text = "The parameter admission.mode by name: max_concurrency,\n"
+             "superfast, hybrid or queue_all.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_SILENT,
+     .read = queue_options_read_admission},
+    {.name = "queue",
+     .argument = "WHO",
+     .text = "What becomes of requests that find every target full:\n"
+             "host: they wait at the host, in order of arrival; off:\n"
+             "they are refused; on: they wait in the router\n"
+             "(queue.enabled), fair and fifo: likewise, in this\n"
+             "order (queue.fair). Default: host.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_OF_QUEUE,
+     .read = queue_options_read_queue,
+     .show = queue_options_show_queue},
     {.name = "seed",
      .argument = "N[,N...]",
      .text = "Seeds from 1 on; each is a run of its own. A seed\n"

@@ -81,6 +81,64 @@ struct replay_kv {
     uint64_t wrong_blocks;  /**< ... and by how many blocks. */
 };
 
+/** What became of some of the requests: a client's, or those of a priority. */
+struct replay_group {
+    char name[64];
+    uint64_t requests;
+    uint64_t rejected;
+    /** Arrival to dispatch, of the served ones; 0 where they went at once. */
+    struct replay_quantiles wait_ms;
+    /** Parts of all virtual tokens while requests arrived: what was asked for,
+     * of all that was; what was dispatched, of all that was; and what the group
+     * would have got of the latter, had it been shared out so that nobody gets
+     * more than he asks for and all who want more get the same. */
+    double demand_share;
+    double service_share;
+    double fair_share;
+};
+
+/** How often a reason was given. */
+struct replay_reason {
+    const char *name;
+    uint64_t count;
+};
+
+/** A hybrid pool became busy or quiet. */
+struct replay_mode_change {
+    double at_s;
+    bool busy;
+    uint64_t under_way; /**< In flight and waiting at that time ... */
+    uint64_t arrivals;  /**< ... and arrivals of the latest 5 s. */
+};
+
+/** What became of a run that is about limits. Virtual tokens are input tokens
+ * and output tokens, each times what the pool's parameters say. */
+struct replay_queue {
+    bool asked; /**< By the caller, as the next three. */
+    double input_cost;
+    double output_cost;
+    bool hybrid;                     /**< The pool's mode. */
+    struct replay_quantiles wait_ms; /**< As of a group. */
+    size_t reason_count;
+    struct replay_reason *reasons; /**< Those that were given. */
+    /** Done while requests arrived. */
+    double requests_per_s;
+    double tokens_per_s;   /**< Virtual ones. */
+    uint64_t estimates;    /**< Requests that waited and were told how long. */
+    double estimate_error; /**< Median of |told / real - 1| */
+    double estimate_bias;  /**< All that was told / all that was real - 1. */
+    struct replay_group heaviest; /**< The client that asked for most. */
+    struct replay_group others;   /**< All other clients. */
+    size_t client_count;          /**< 0: unknown, and so are those two. */
+    struct replay_group *clients;
+    size_t priority_count; /**< 0: all have the same. */
+    struct replay_group *priorities;
+    double busy_s; /**< Time in which a hybrid pool was busy. */
+    double quiet_s;
+    size_t change_count;
+    struct replay_mode_change *changes;
+};
+
 /** One run: one strategy, one seed. Owned by whoever made it. */
 struct replay_result {
     const char *strategy; /**< Name of lbroute_strategy_name(). */
@@ -93,8 +151,8 @@ struct replay_result {
     double slo_tpot_ms;   /**< Time per output token likewise. */
 
     uint64_t requests; /**< In the run; each was served or rejected. */
-    uint64_t rejected; /**< Refused for good: no target may take them. */
-    uint64_t waited;   /**< Held at the host because every target was full. */
+    uint64_t rejected; /**< Refused for good. */
+    uint64_t waited;   /**< Held back because every target was full. */
     uint64_t skipped;  /**< Bad trace lines left out by --skip-bad. */
 
     /** Arrival at the router to first token, of the served requests. */
@@ -124,6 +182,7 @@ struct replay_result {
     double adapter_load_share; /**< Loads / served requests. */
     bool kv_asked;             /**< A strategy of the call reads KV events. */
     struct replay_kv kv;
+    struct replay_queue queue;
     double duration_s; /**< Virtual time to the last token. */
     double bucket_s;   /**< duration_s / REPLAY_BUCKETS. */
 

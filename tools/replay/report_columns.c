@@ -69,6 +69,10 @@ bool report_column_shown(const struct report_column *column,
         return results[0].adapters;
     case REPORT_IF_EVENTS:
         return results[0].kv_asked;
+    case REPORT_IF_CLIENTS:
+        return results[0].queue.client_count > 0;
+    case REPORT_IF_HYBRID:
+        return results[0].queue.hybrid;
     default:
         return true;
     }

@@ -20,7 +20,9 @@ enum report_place {
     REPORT_ON_PAGE,     /* too much for a terminal */
     REPORT_IF_PRICED,   /* where prices were given */
     REPORT_IF_ADAPTERS, /* where requests ask for LoRA adapters */
-    REPORT_IF_EVENTS    /* where a strategy reads KV events */
+    REPORT_IF_EVENTS,   /* where a strategy reads KV events */
+    REPORT_IF_CLIENTS,  /* where requests have clients */
+    REPORT_IF_HYBRID    /* where the mode of admission is that */
 };
 
 struct report_column {

@@ -5,6 +5,8 @@
  * results give the same bytes.
  */
 #include "report_measures.h"
+#include "report_object.h"
+#include "report_queue.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,90 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of a unit that are kept: three digits behind the point, six, or, of
- * money, twelve. */
-static const double MILLI = 1e3;
-static const double MICRO = 1e6;
-static const double PICO = 1e12;
-
-/* An object that remembers whether anything was missing. */
-struct object {
-    json_t *json;
-    bool failed;
-};
-
-static struct object begin(void)
-{
-    struct object object = {json_object(), false};
-
-    return object;
-}
-
-static void put(struct object *object, const char *key, json_t *value)
-{
-    if (json_object_set_new(object->json, key, value) != 0)
-        object->failed = true;
-}
-
-/* Returns the object, or NULL when it lacks something. */
-static json_t *end(struct object *object)
-{
-    if (!object->failed)
-        return object->json;
-    json_decref(object->json);
-    return NULL;
-}
-
-static json_t *number(double value, double steps)
-{
-    if (!isfinite(value))
-        return json_null();
-    return json_real(round(value * steps) / steps);
-}
-
-static json_t *count_of(uint64_t value)
-{
-    return json_integer((json_int_t)value);
-}
-
 /* A seed is exact at any size: text where it is beyond a JSON library's
  * integers. */
 static json_t *seed_of(uint64_t seed)
 {
     if (seed > INT64_MAX)
         return json_sprintf("%" PRIu64, seed);
-    return count_of(seed);
-}
-
-/* A string as it is, or, when it is not UTF-8, with '?' for each odd byte. */
-static json_t *text(const char *value)
-{
-    json_t *string = json_string(value);
-    char *copy;
-
-    if (string != NULL)
-        return string;
-    copy = malloc(strlen(value) + 1);
-    if (copy == NULL)
-        return NULL;
-    strcpy(copy, value);
-    for (char *c = copy; *c != '\0'; c++)
-        if ((unsigned char)*c >= 0x80)
-            *c = '?';
-    string = json_string(copy);
-    free(copy);
-    return string;
-}
-
-static json_t *quantiles(const struct replay_quantiles *measure)
-{
-    struct object object = begin();
-
-    put(&object, "mean", number(measure->mean, MILLI));
-    put(&object, "p50", number(measure->p50, MILLI));
-    put(&object, "p90", number(measure->p90, MILLI));
-    put(&object, "p99", number(measure->p99, MILLI));
-    return end(&object);
+    return object_count(seed);
 }
 
 static json_t *dispatched(const struct replay_target_result *target)
@@ -104,7 +29,7 @@ static json_t *dispatched(const struct replay_target_result *target)
     json_t *array = json_array();
 
     for (size_t i = 0; i < REPLAY_BUCKETS; i++)
-        if (json_array_append_new(array, count_of(target->dispatched[i])) !=
+        if (json_array_append_new(array, object_count(target->dispatched[i])) !=
             0) {
             json_decref(array);
             return NULL;
@@ -115,27 +40,31 @@ static json_t *dispatched(const struct replay_target_result *target)
 static json_t *target_object(const struct replay_target_result *target,
                              const struct replay_result *result)
 {
-    struct object object = begin();
+    struct report_object object = object_begin();
 
-    put(&object, "name", text(target->name));
-    put(&object, "engine", text(target->engine));
-    put(&object, "weight", number(target->weight, MICRO));
-    put(&object, "limit", count_of(target->limit));
-    put(&object, "cache_tokens", count_of(target->cache_tokens));
-    put(&object, "requests", count_of(target->requests));
-    put(&object, "preemptions", count_of(target->preemptions));
-    put(&object, "hit_share", number(target->hit_share, MICRO));
-    put(&object, "busy_share", number(target->busy_share, MICRO));
-    put(&object, "work_tokens", count_of(target->work_tokens));
-    put(&object, "output_tokens", count_of(target->output_tokens));
-    put(&object, "dispatched", dispatched(target));
+    object_put(&object, "name", object_text(target->name));
+    object_put(&object, "engine", object_text(target->engine));
+    object_put(&object, "weight", object_number(target->weight, OBJECT_MICRO));
+    object_put(&object, "limit", object_count(target->limit));
+    object_put(&object, "cache_tokens", object_count(target->cache_tokens));
+    object_put(&object, "requests", object_count(target->requests));
+    object_put(&object, "preemptions", object_count(target->preemptions));
+    object_put(&object, "hit_share",
+               object_number(target->hit_share, OBJECT_MICRO));
+    object_put(&object, "busy_share",
+               object_number(target->busy_share, OBJECT_MICRO));
+    object_put(&object, "work_tokens", object_count(target->work_tokens));
+    object_put(&object, "output_tokens", object_count(target->output_tokens));
+    object_put(&object, "dispatched", dispatched(target));
     if (result->adapters)
-        put(&object, "adapter_loads", count_of(target->adapter_loads));
+        object_put(&object, "adapter_loads",
+                   object_count(target->adapter_loads));
     if (result->priced) {
-        put(&object, "price_key", text(target->price_key));
-        put(&object, "cost_usd", number(target->cost_usd, PICO));
+        object_put(&object, "price_key", object_text(target->price_key));
+        object_put(&object, "cost_usd",
+                   object_number(target->cost_usd, OBJECT_PICO));
     }
-    return end(&object);
+    return object_end(&object);
 }
 
 static json_t *target_array(const struct replay_result *result)
@@ -153,91 +82,106 @@ static json_t *target_array(const struct replay_result *result)
 
 static json_t *option_object(const struct replay_result *result)
 {
-    struct object object = begin();
+    struct report_object object = object_begin();
 
     for (size_t i = 0; i < result->option_count; i++)
-        put(&object, result->options[i].name, text(result->options[i].value));
-    return end(&object);
+        object_put(&object, result->options[i].name,
+                   object_text(result->options[i].value));
+    return object_end(&object);
 }
 
 static json_t *kv_object(const struct replay_kv *kv)
 {
-    struct object object = begin();
+    struct report_object object = object_begin();
 
-    put(&object, "batches", count_of(kv->batches));
-    put(&object, "stored", count_of(kv->stored));
-    put(&object, "removed", count_of(kv->removed));
-    put(&object, "lost", count_of(kv->lost));
-    put(&object, "delivered", count_of(kv->delivered));
-    put(&object, "bytes", count_of(kv->bytes));
-    put(&object, "replays", count_of(kv->replays));
-    put(&object, "clears", count_of(kv->clears));
-    put(&object, "gaps", count_of(kv->gaps));
-    put(&object, "restarts", count_of(kv->restarts));
-    put(&object, "duplicates", count_of(kv->duplicates));
-    put(&object, "evicted", count_of(kv->evicted));
-    put(&object, "picks", count_of(kv->picks));
-    put(&object, "unknown_picks", count_of(kv->unknown_picks));
-    put(&object, "unknown_share", number(kv->unknown_share, MICRO));
-    put(&object, "credited", count_of(kv->credited));
-    put(&object, "justified", count_of(kv->justified));
-    put(&object, "guessed_picks", count_of(kv->guessed_picks));
-    put(&object, "wrong_picks", count_of(kv->wrong_picks));
-    put(&object, "wrong_blocks", count_of(kv->wrong_blocks));
-    return end(&object);
+    object_put(&object, "batches", object_count(kv->batches));
+    object_put(&object, "stored", object_count(kv->stored));
+    object_put(&object, "removed", object_count(kv->removed));
+    object_put(&object, "lost", object_count(kv->lost));
+    object_put(&object, "delivered", object_count(kv->delivered));
+    object_put(&object, "bytes", object_count(kv->bytes));
+    object_put(&object, "replays", object_count(kv->replays));
+    object_put(&object, "clears", object_count(kv->clears));
+    object_put(&object, "gaps", object_count(kv->gaps));
+    object_put(&object, "restarts", object_count(kv->restarts));
+    object_put(&object, "duplicates", object_count(kv->duplicates));
+    object_put(&object, "evicted", object_count(kv->evicted));
+    object_put(&object, "picks", object_count(kv->picks));
+    object_put(&object, "unknown_picks", object_count(kv->unknown_picks));
+    object_put(&object, "unknown_share",
+               object_number(kv->unknown_share, OBJECT_MICRO));
+    object_put(&object, "credited", object_count(kv->credited));
+    object_put(&object, "justified", object_count(kv->justified));
+    object_put(&object, "guessed_picks", object_count(kv->guessed_picks));
+    object_put(&object, "wrong_picks", object_count(kv->wrong_picks));
+    object_put(&object, "wrong_blocks", object_count(kv->wrong_blocks));
+    return object_end(&object);
 }
 
 /* What was measured comes first, then what it was measured on. */
-static void put_measures(struct object *object,
+static void put_measures(struct report_object *object,
                          const struct replay_result *result)
 {
-    put(object, "requests", count_of(result->requests));
-    put(object, "ttft_ms", quantiles(&result->ttft_ms));
-    put(object, "tpot_ms", quantiles(&result->tpot_ms));
-    put(object, "total_ms", quantiles(&result->total_ms));
-    put(object, "hit_share", number(result->hit_share, MICRO));
-    put(object, "pooled_hit_share", number(result->pooled_hit_share, MICRO));
-    put(object, "hits_of_pool", number(report_hits_of_pool(result), MICRO));
-    put(object, "prediction_error", number(result->prediction_error, MICRO));
-    put(object, "goodput", number(result->goodput, MICRO));
-    put(object, "busiest_over_mean", number(result->busiest_over_mean, MICRO));
-    put(object, "busiest_work_over_mean",
-        number(result->busiest_work_over_mean, MICRO));
-    put(object, "rejected", count_of(result->rejected));
-    put(object, "waited", count_of(result->waited));
+    object_put(object, "requests", object_count(result->requests));
+    object_put(object, "ttft_ms", object_quantiles(&result->ttft_ms));
+    object_put(object, "tpot_ms", object_quantiles(&result->tpot_ms));
+    object_put(object, "total_ms", object_quantiles(&result->total_ms));
+    object_put(object, "hit_share",
+               object_number(result->hit_share, OBJECT_MICRO));
+    object_put(object, "pooled_hit_share",
+               object_number(result->pooled_hit_share, OBJECT_MICRO));
+    object_put(object, "hits_of_pool",
+               object_number(report_hits_of_pool(result), OBJECT_MICRO));
+    object_put(object, "prediction_error",
+               object_number(result->prediction_error, OBJECT_MICRO));
+    object_put(object, "goodput", object_number(result->goodput, OBJECT_MICRO));
+    object_put(object, "busiest_over_mean",
+               object_number(result->busiest_over_mean, OBJECT_MICRO));
+    object_put(object, "busiest_work_over_mean",
+               object_number(result->busiest_work_over_mean, OBJECT_MICRO));
+    object_put(object, "rejected", object_count(result->rejected));
+    object_put(object, "waited", object_count(result->waited));
     if (result->priced) {
-        put(object, "cost_usd", number(result->cost_usd, PICO));
-        put(object, "unpriced", count_of(result->unpriced));
+        object_put(object, "cost_usd",
+                   object_number(result->cost_usd, OBJECT_PICO));
+        object_put(object, "unpriced", object_count(result->unpriced));
     }
     if (result->adapters) {
-        put(object, "adapter_loads", count_of(result->adapter_loads));
-        put(object, "adapter_load_share",
-            number(result->adapter_load_share, MICRO));
+        object_put(object, "adapter_loads",
+                   object_count(result->adapter_loads));
+        object_put(object, "adapter_load_share",
+                   object_number(result->adapter_load_share, OBJECT_MICRO));
     }
     if (result->kv.read)
-        put(object, "kv", kv_object(&result->kv));
-    put(object, "skipped", count_of(result->skipped));
-    put(object, "duration_s", number(result->duration_s, MICRO));
-    put(object, "bucket_s", number(result->bucket_s, MICRO));
+        object_put(object, "kv", kv_object(&result->kv));
+    if (result->queue.asked)
+        object_put(object, "queue", report_queue_object(&result->queue));
+    object_put(object, "skipped", object_count(result->skipped));
+    object_put(object, "duration_s",
+               object_number(result->duration_s, OBJECT_MICRO));
+    object_put(object, "bucket_s",
+               object_number(result->bucket_s, OBJECT_MICRO));
 }
 
 static json_t *run_object(const struct replay_result *result)
 {
-    struct object object = begin();
+    struct report_object object = object_begin();
 
-    put(&object, "strategy", text(result->strategy));
-    put(&object, "seed", seed_of(result->seed));
-    put(&object, "targets", count_of(result->target_count));
-    put(&object, "load", number(result->load, MICRO));
+    object_put(&object, "strategy", object_text(result->strategy));
+    object_put(&object, "seed", seed_of(result->seed));
+    object_put(&object, "targets", object_count(result->target_count));
+    object_put(&object, "load", object_number(result->load, OBJECT_MICRO));
     put_measures(&object, result);
-    put(&object, "trace", text(result->trace));
-    put(&object, "engine", text(result->engine));
-    put(&object, "fleet", text(result->fleet));
-    put(&object, "slo_ttft_ms", number(result->slo_ttft_ms, MICRO));
-    put(&object, "slo_tpot_ms", number(result->slo_tpot_ms, MICRO));
-    put(&object, "options", option_object(result));
-    put(&object, "per_target", target_array(result));
-    return end(&object);
+    object_put(&object, "trace", object_text(result->trace));
+    object_put(&object, "engine", object_text(result->engine));
+    object_put(&object, "fleet", object_text(result->fleet));
+    object_put(&object, "slo_ttft_ms",
+               object_number(result->slo_ttft_ms, OBJECT_MICRO));
+    object_put(&object, "slo_tpot_ms",
+               object_number(result->slo_tpot_ms, OBJECT_MICRO));
+    object_put(&object, "options", option_object(result));
+    object_put(&object, "per_target", target_array(result));
+    return object_end(&object);
 }
 
 /* Writes one run on a line of its own. */

@@ -5,7 +5,7 @@
  *                first token                      per token   cache  …
  *     strategy     mean      p50     p90     p99       mean    hits  …
  */
-#include "report_columns.h"
+#include "report_queue.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -125,6 +125,7 @@ static void add_seeds(struct table *table)
 }
 
 static void lay_out(struct table *table, FILE *out,
+                    const struct report_column *columns, size_t column_count,
                     const struct replay_result *results, size_t count)
 {
     memset(table, 0, sizeof *table);
@@ -135,10 +136,10 @@ static void lay_out(struct table *table, FILE *out,
     for (size_t i = 0; i < count; i++)
         widen(&table->name_width, results[i].strategy);
     add_seeds(table);
-    for (size_t i = 0; i < report_column_count; i++)
-        if (report_column_shown(&report_columns[i], results, false) &&
+    for (size_t i = 0; i < column_count; i++)
+        if (report_column_shown(&columns[i], results, false) &&
             table->column_count < MAX_COLUMNS)
-            add_column(table, &report_columns[i]);
+            add_column(table, &columns[i]);
     fit_groups(table);
 }
 
@@ -197,16 +198,28 @@ static void print_run(const struct table *table, FILE *out,
     fprintf(out, "\n");
 }
 
-void replay_report_table(FILE *out, const struct replay_result *results,
-                         size_t count)
+static void print_table(FILE *out, const struct report_column *columns,
+                        size_t column_count,
+                        const struct replay_result *results, size_t count)
 {
     struct table table;
 
-    if (count == 0)
-        return;
-    lay_out(&table, out, results, count);
+    lay_out(&table, out, columns, column_count, results, count);
     print_groups(&table, out);
     print_titles(&table, out);
     for (size_t i = 0; i < count; i++)
         print_run(&table, out, &results[i]);
+}
+
+void replay_report_table(FILE *out, const struct replay_result *results,
+                         size_t count)
+{
+    if (count == 0)
+        return;
+    print_table(out, report_columns, report_column_count, results, count);
+    if (!results[0].queue.asked)
+        return;
+    fputs("\n", out);
+    print_table(out, report_queue_columns, report_queue_column_count, results,
+                count);
 }

@@ -37,14 +37,19 @@ struct work_request {
     size_t first_id;     /**< Index into `ids`; prompt, then answer. */
     uint64_t session;    /**< Digest of the conversation's name; 0: none. */
     uint64_t adapter;    /**< LoRA adapter, from 1 on; 0: none. */
+    uint32_t client;     /**< Of the workload's, from 1 on; 0: unknown. */
+    int32_t priority;    /**< As the router takes it. */
     size_t text_at;      /**< Index into `text`: the prompt. */
     size_t text_length;  /**< Bytes; 0: the source does not have it. */
 };
+
+struct client_list;
 
 struct workload {
     uint32_t block_tokens;
     uint32_t distinct_ids; /**< Ids are below this. */
     uint32_t adapters;     /**< LoRA adapters that requests ask for. */
+    const struct client_list *clients; /**< Who they are; NULL: unknown. */
     size_t count;
     struct work_request *requests;
     uint32_t *ids;

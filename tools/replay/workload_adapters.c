@@ -4,6 +4,7 @@
 #include "block_ids.h"
 #include "draw.h"
 #include "grow.h"
+#include "workload_place.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -24,35 +25,6 @@ static double *cumulate(const struct adapter_options *options)
         sums[i] = sum;
     }
     return sums;
-}
-
-/* The adapter that |place|, uniform in [0, 1), falls on. */
-static uint32_t adapter_at(const double *sums, uint32_t count, double place)
-{
-    double wanted = place * sums[count - 1];
-    uint32_t low = 0;
-    uint32_t high = count - 1;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (sums[middle] > wanted)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low + 1;
-}
-
-/* A draw of its own for each session, whatever stands between its requests. */
-static double place_of(const struct work_request *request, size_t index,
-                       uint64_t seed)
-{
-    uint64_t owner =
-        request->session != 0 ? request->session : block_key_mix(index, index);
-    struct draw draw = draw_start(seed, block_key_mix(ADAPTER_STREAM, owner));
-
-    return draw_uniform(&draw);
 }
 
 /* The content stays what it was, whoever's the block is now. */
@@ -93,8 +65,11 @@ void workload_draw_adapters(struct workload *workload,
     for (size_t i = 0; i < workload->count; i++) {
         struct work_request *request = &workload->requests[i];
 
-        request->adapter = adapter_at(sums, options->adapters,
-                                      place_of(request, i, options->seed));
+        request->adapter =
+            draw_weighted(
+                sums, options->adapters,
+                workload_place(request, i, options->seed, ADAPTER_STREAM)) +
+            1;
         separate(workload, request, &ids);
     }
     block_ids_release(&ids);
