@@ -122,7 +122,7 @@ static double fair_level(const struct replay_group *groups, size_t count,
                          double whole)
 {
     double *wants = grow_zeroed(count, sizeof *wants);
-    double level = INFINITY;
+    double level = (double)INFINITY;
     size_t i;
 
     for (i = 0; i < count; i++)
