@@ -171,7 +171,8 @@ static void add(struct workload *work, uint32_t input, uint32_t output,
                                    .output_tokens = output,
                                    .follows = WORK_FOLLOWS_NONE};
     size_t prompt = input / BLOCK < count ? input / BLOCK : count;
-    struct work_content content = {ids, prompt, ids + prompt, count - prompt};
+    const uint32_t *answer = ids ? ids + prompt : NULL;
+    struct work_content content = {ids, prompt, answer, count - prompt};
 
     workload_add(work, &request, &content);
 }
