@@ -103,10 +103,13 @@ static void enter(const struct lbr_pick *pick, struct contest *contest,
     contest->owner = owner;
 }
 
-static void hold(const struct contest *contest, uint32_t total,
-                 struct lbr_residence *residence)
+/* A guess may speak for a member whose own sources say nothing. */
+static void hold(const struct lbr_pick *pick, const struct contest *contest,
+                 uint32_t total, struct lbr_residence *residence)
 {
-    residence->state = LBROUTE_KV_SOURCE_FRESH;
+    residence->state =
+        lbr_kv_side_state(&lbr_pick_target(pick, contest->best)->kv,
+                          params_of(pick)->precise.ttl);
     residence->known = 1;
     residence->worth = contest->worth;
     memcpy(residence->found, contest->owner->found, sizeof residence->found);
@@ -200,7 +203,7 @@ uint32_t lbr_resident_best(const struct lbr_pick *pick, double lowest,
         enter_met(pick, &chains->rows[row], 0, &contest);
         enter_unmet(pick, &chains->rows[row], &contest);
         if (contest.owner && contest.owner->met_by == index_of(pick)->matches)
-            hold(&contest, chains->rows[row].total, residence);
+            hold(pick, &contest, chains->rows[row].total, residence);
     }
     return contest.best;
 }

@@ -717,6 +717,25 @@ static void pc_kind_speculation_bridges(void **state)
     fleet_close(&fleet);
 }
 
+/* A guess says nothing of the engine's own word. */
+static void pc_kind_speculation_is_no_event(void **state)
+{
+    struct fleet fleet;
+    struct kv s[3];
+    size_t first;
+    (void)state;
+
+    open_all(&fleet, s, 3);
+    fleet_param(&fleet, "precise_cache_aware.speculate", 1);
+    kv_ask(&fleet, 1, 64);
+    first = kv_expect_load(&fleet);
+    assert_int_equal(fleet_serve(&fleet), first);
+    assert_int_equal(fleet.decision.rule, LBROUTE_RULE_PRECISE_CACHE_AWARE);
+    assert_int_equal(fleet.decision.prefix_matched, 4);
+    assert_int_equal(fleet.decision.kv_state, LBROUTE_KV_SOURCE_NONE);
+    fleet_close(&fleet);
+}
+
 /* But not for ever. */
 static void pc_kind_speculation_ends(void **state)
 {
@@ -835,6 +854,7 @@ int main(void)
         cmocka_unit_test(pc_kind_models_and_tiers),
         cmocka_unit_test(pc_kind_explain_is_pick),
         cmocka_unit_test(pc_kind_speculation_bridges),
+        cmocka_unit_test(pc_kind_speculation_is_no_event),
         cmocka_unit_test(pc_kind_speculation_ends),
         cmocka_unit_test(pc_kind_speculation_confirmed),
         cmocka_unit_test(pc_kind_no_speculation),
