@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The targets as the gateway sees them. Each router target's user pointer is
+ * its backend.
+ *
+ *     fleet ── backend ── backend ── …       one for each target in force
+ *                │ settings (config), handle, idle connections, counts
+ *
+ * A backend that a reload removed lives on until its last exchange is over.
+ */
+#ifndef LBROUTE_PROXY_FLEET_H
+#define LBROUTE_PROXY_FLEET_H
+
+#include "config.h"
+
+#include <lbroute/lbroute.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gateway;
+struct upstream_pool;
+
+struct backend {
+    lbroute_target target; /**< 0 once it was removed. */
+    struct gateway *gateway;
+    const struct config_target *settings; /**< In the configuration in force;
+                                           * NULL once removed. */
+    char *name;
+    char *host;
+    uint16_t port;
+    bool tls;
+    char *base_path;
+    char *api_key; /**< Secret; NULL: the client's goes through. */
+    struct upstream_pool *connections;
+    uint32_t references; /**< The fleet's and each exchange's. */
+    uint64_t requests;   /**< Sent to it. */
+    uint64_t outcomes[LBROUTE_EVENT_COUNT];
+    uint64_t scrapes, scrape_failures;
+    uint64_t kv_batches, kv_gaps, kv_replays;
+    int64_t scraped_at; /**< Time of the last good one, ns; -1: none. */
+    struct backend *next;
+};
+
+struct fleet {
+    struct backend *backends;
+    size_t count;
+};
+
+/**
+ * Brings pools and targets of the router in line with a configuration: adds,
+ * updates, removes, by name. What stays keeps all that was learned. A target
+ * whose address changed is a new one.
+ *
+ * @return false with a message; then everything is as before.
+ */
+bool fleet_apply(struct gateway *gateway, const struct config *config,
+                 char *error, size_t error_size);
+
+/** Removes all. */
+void fleet_release(struct gateway *gateway);
+
+/** The backend of that name, or NULL. */
+struct backend *fleet_find(const struct fleet *fleet, const char *name);
+
+void backend_hold(struct backend *backend);
+void backend_drop(struct backend *backend);
+
+/** What stands behind a model name that a client asked for. */
+struct fleet_route {
+    lbroute_pool pool;   /**< Not 0: ask by pool (the default pool). */
+    const char *model;   /**< Else by model. */
+    const char *adapter; /**< Empty: none. */
+};
+
+/** Resolves a model name; false: nobody serves it. An empty name is served by
+ * the default pool, or where all targets serve one model. */
+bool fleet_resolve(const struct gateway *gateway, const char *model,
+                   struct fleet_route *route);
+
+#endif

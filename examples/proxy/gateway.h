@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All that one running gateway has. One thread, one event loop: nothing here
+ * is locked, and the router is created single-threaded.
+ *
+ *     listener ──▶ exchange ──lbroute_pick──▶ upstream ──▶ engine
+ *                     │  ▲                       │
+ *                     │  └── bytes as they come ─┘
+ *                     └── lbroute_observe, journal, counters
+ *
+ *     signals (scrapes, KV events, occupancy, prices) ──▶ router
+ *     admin (own port) ──▶ reads all, and changes what an operator may
+ */
+#ifndef LBROUTE_PROXY_GATEWAY_H
+#define LBROUTE_PROXY_GATEWAY_H
+
+#include "counters.h"
+
+#include <lbroute/lbroute.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct admin;
+struct config;
+struct event_base;
+struct evdns_base;
+struct exchange;
+struct fleet;
+struct journal;
+struct listener;
+struct signals;
+struct ssl_ctx_st;
+
+struct gateway {
+    struct event_base *base;
+    struct evdns_base *dns;
+    struct ssl_ctx_st *client_tls; /**< For https targets. */
+    lbroute_router *router;
+    struct config *config; /**< In force. */
+    struct fleet *fleet;   /**< Pools and backends. */
+    struct listener *listener;
+    struct signals *signals;
+    struct admin *admin;
+    struct journal *journal;
+    struct counters counters;
+    struct exchange *exchanges; /**< All under way, a list. */
+    uint32_t open_exchanges;
+    uint32_t waiting; /**< Of these, in the router's waiting room. */
+    bool draining;    /**< Since SIGTERM. */
+    uint64_t started; /**< Time of the start, ns. */
+};
+
+/** Time of the steady clock, ns: the `now` of every call to the router. */
+uint64_t gateway_now(void);
+
+/** Puts a configuration in force, the first one and each that follows; it takes
+ * it over. On an error nothing has changed, and the caller keeps it. */
+bool gateway_configure(struct gateway *gateway, struct config *config,
+                       char *error, size_t error_size);
+
+/** Serves until a signal ends it: SIGTERM and SIGINT drain, SIGHUP reads the
+ * file anew. Returns the exit status. */
+int gateway_run(struct gateway *gateway);
+
+#endif

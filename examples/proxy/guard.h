@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Refuses requests whose framing two servers could read in two ways (RFC 9112
+ * section 6.3, RFC 9110 section 5), before anything of them is routed. What is
+ * forwarded is written anew, with a length of its own, so that nothing of a
+ * client's framing ever reaches an engine.
+ */
+#ifndef LBROUTE_PROXY_GUARD_H
+#define LBROUTE_PROXY_GUARD_H
+
+#include "asked.h"
+
+#include <stdbool.h>
+
+struct evkeyvalq;
+
+/**
+ * Looks at method, target and headers.
+ *
+ * @return false with status and text: more than one Content-Length or Host,
+ *     one that is no plain number, both it and Transfer-Encoding, a
+ *     Transfer-Encoding that is not just "chunked", names or values with
+ *     forbidden bytes, an expectation other than 100-continue, a request
+ *     target that is no path.
+ */
+bool guard_request(const char *target, struct evkeyvalq *headers,
+                   struct asked_error *error);
+
+/** Whether a header concerns one connection only and is never forwarded:
+ * Connection, what it names, Keep-Alive, TE, Trailer, Transfer-Encoding,
+ * Upgrade, Proxy-…, and Host and Content-Length, which are made anew. */
+bool guard_is_hop_header(const char *name, struct evkeyvalq *headers);
+
+#endif
