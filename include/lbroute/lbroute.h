@@ -209,7 +209,9 @@ enum {
                                           * of which nothing recent is known. */
     /** Most of the prompt resident by KV events, among the least busy. */
     LBROUTE_RULE_PRECISE_CACHE_AWARE = 23,
-    LBROUTE_RULE_COUNT = 24 /**< Number of rules. */
+    /** Least work left, this request's included. */
+    LBROUTE_RULE_LEAST_WORK = 24,
+    LBROUTE_RULE_COUNT = 25 /**< Number of rules. */
 };
 
 /** Kinds of event for lbroute_observe(). */

@@ -193,16 +193,26 @@ void lbr_affinity_survey(const struct lbr_pick *pick,
     affinity->known_to_all = node ? lbr_trie_depth(pick->match, node) : 0;
 }
 
-double lbr_affinity_part(const struct lbr_pick *pick,
+size_t lbr_affinity_held(const struct lbr_pick *pick,
                          const struct lbr_affinity *affinity, uint32_t position)
 {
     const struct lbr_target *target = lbr_pick_target(pick, position);
-    size_t held = target->surveyed_by == affinity->survey
-                      ? target->surveyed
-                      : affinity->known_to_all;
+
+    if (!affinity->survey)
+        return lbr_trie_held(pick->group->trie, pick->match,
+                             &target->prefixes.owner);
+    return target->surveyed_by == affinity->survey ? target->surveyed
+                                                   : affinity->known_to_all;
+}
+
+double lbr_affinity_part(const struct lbr_pick *pick,
+                         const struct lbr_affinity *affinity, uint32_t position)
+{
+    size_t held;
 
     if (!affinity->length)
         return (double)NAN;
+    held = lbr_affinity_held(pick, affinity, position);
     if (held <= affinity->common || held * SMALLEST_PART < affinity->length)
         return 0;
     return (double)(held - affinity->common) /

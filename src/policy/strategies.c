@@ -16,6 +16,7 @@ static const struct lbr_strategy *const strategies[] = {
     &lbr_strategy_sticky_session,
     &lbr_strategy_cache_aware,
     &lbr_strategy_kv_aware,
+    &lbr_strategy_least_work,
     &lbr_strategy_precise_cache_aware,
     &lbr_strategy_lmcache_aware,
     &lbr_strategy_lora_aware,

@@ -43,6 +43,7 @@ extern const struct lbr_strategy lbr_strategy_consistent_hash;
 extern const struct lbr_strategy lbr_strategy_sticky_session;
 extern const struct lbr_strategy lbr_strategy_cache_aware;
 extern const struct lbr_strategy lbr_strategy_kv_aware;
+extern const struct lbr_strategy lbr_strategy_least_work;
 extern const struct lbr_strategy lbr_strategy_precise_cache_aware;
 extern const struct lbr_strategy lbr_strategy_lmcache_aware;
 extern const struct lbr_strategy lbr_strategy_lora_aware;

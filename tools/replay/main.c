@@ -180,7 +180,8 @@ static void run_strategy(struct session *session,
                  .seed = seed,
                  .max_requests = workload->count,
                  .tokens = kv_options_wanted(options, strategy),
-                 .tells_usage = queue_options_asked(options),
+                 .tells_usage = queue_options_asked(options) ||
+                                strcmp(strategy, "least_work") == 0,
                  .deadline_s = options->deadline_s},
         .refuses_full =
             options->queue != NULL && strcmp(options->queue, "host") != 0,
