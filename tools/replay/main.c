@@ -6,6 +6,7 @@
 #include "kv_options.h"
 #include "measure.h"
 #include "options.h"
+#include "peers/peer_host.h"
 #include "queue_options.h"
 #include "workload_adapters.h"
 
@@ -167,6 +168,27 @@ static struct kv_feed_options kv_options(const struct options *options,
     return kv;
 }
 
+/* A peer may read metrics at its own pace. */
+static double scrape_s(const struct options *options, const char *strategy)
+{
+    const struct peer_rule *peer = peer_rule_find(strategy, strlen(strategy));
+    double own = 0.0;
+
+    if (peer != NULL && peer->scrape_param >= 0)
+        own = peer_host_value(peer, (size_t)peer->scrape_param,
+                              options->parameters, options->parameter_count);
+    return own > 0.0 ? own : options->scrape_s;
+}
+
+/* Only a router lets requests wait itself. */
+static bool refuses_full(const struct options *options, const char *strategy)
+{
+    if (options->queue == NULL || strcmp(options->queue, "host") == 0)
+        return false;
+    return strcmp(options->queue, "off") == 0 ||
+           peer_rule_find(strategy, strlen(strategy)) == NULL;
+}
+
 static void run_strategy(struct session *session,
                          const struct workload *workload, uint64_t seed,
                          const char *strategy, uint64_t skipped)
@@ -182,12 +204,11 @@ static void run_strategy(struct session *session,
                  .tokens = kv_options_wanted(options, strategy),
                  .tells_usage = queue_options_asked(options),
                  .deadline_s = options->deadline_s},
-        .refuses_full =
-            options->queue != NULL && strcmp(options->queue, "host") != 0,
+        .refuses_full = refuses_full(options, strategy),
         .kv = kv_options(options, strategy, seed),
         .restarts = options->restarts,
         .restart_count = options->restart_count,
-        .scrape_s = options->scrape_s,
+        .scrape_s = scrape_s(options, strategy),
         .adapter_slots = (uint32_t)options->adapter_slots,
         .adapter_load_s = options->adapter_load_s,
         .progress = show_progress,
@@ -210,7 +231,7 @@ static void run_strategy(struct session *session,
                   .input_cost = options_parameter(options, "queue.input_cost"),
                   .output_cost =
                       options_parameter(options, "queue.output_cost")},
-        .kv_asked = kv_options_wanted_by_any(options),
+        .kv_asked = kv_options_judged(options),
         .option_count = options->in_force_count,
         .options = options->in_force,
     };

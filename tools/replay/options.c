@@ -306,6 +306,9 @@ void options_release(struct options *options)
     for (size_t i = 0; i < options->in_force_count; i++)
         free((char *)options->in_force[i].value);
     free(options->in_force);
+    for (size_t i = 0; i < options->name_count; i++)
+        free(options->names[i]);
+    free(options->names);
     free(options->strategies);
     free(options->parameters);
     free(options->seeds);

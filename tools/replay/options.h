@@ -40,12 +40,15 @@ struct options {
     uint64_t limit;                   /**< Most in flight; 0: none. */
     struct fleet_spec fleet;
 
-    const char **strategies; /**< Names of the library. */
+    const char **strategies; /**< Names of the library, and peers. */
     size_t strategy_count;
     size_t strategy_capacity;
     struct host_parameter *parameters;
     size_t parameter_count;
     size_t parameter_capacity;
+    char **names; /**< Of peers' parameters that were set. */
+    size_t name_count;
+    size_t name_capacity;
     uint64_t *seeds;
     size_t seed_count;
     size_t seed_capacity;
