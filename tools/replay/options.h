@@ -11,6 +11,7 @@
 #include "host.h"
 #include "prices.h"
 #include "report.h"
+#include "sweep.h"
 #include "trace.h"
 #include "workload_clients.h"
 
@@ -28,6 +29,9 @@ struct options {
     struct trace_options trace; /**< Two switches and think times. */
     uint64_t block_tokens;      /**< Tokens an id of a trace; 0: infer. */
     double load;
+    struct sweep sweep;
+    const char *sweep_text;  /**< NULL: none. */
+    uint64_t jobs;           /**< Runs at once. */
     uint64_t limit_requests; /**< 0: all. */
     uint64_t adapters;       /**< 0: none; then the next three are not read. */
     double adapter_skew;

@@ -71,6 +71,9 @@ static const char explanation[] =
     "      Coding agents on a mixed fleet; the larger cards get twice the\n"
     "      weight and at most 64 requests each.\n"
     "\n"
+    "  lbroute-replay --strategy all,peers --sweep load=0.5:1.5:0.1 --jobs 4\n"
+    "      lbroute's strategies and other routers' policies at eleven loads.\n"
+    "\n"
     "Exit status: 0 done, 1 the trace or an output file failed, 2 wrong "
     "usage.\n"
     "A malformed line of a trace is shown as file:line:column.\n";

@@ -288,6 +288,24 @@ static bool show_prices(const struct options *options, char *value, size_t size)
     return true;
 }
 
+static bool read_sweep(struct options *options, const char *value,
+                       struct option_error *error)
+{
+    options->sweep_text = value;
+    return sweep_parse(value, &options->sweep) ||
+           option_fail(error,
+                       "\"%s\" is not load=FROM:TO:STEP with at most %d loads",
+                       value, SWEEP_MAX_POINTS);
+}
+
+static bool show_sweep(const struct options *options, char *value, size_t size)
+{
+    if (options->sweep_text == NULL)
+        return false;
+    snprintf(value, size, "%s", options->sweep_text);
+    return true;
+}
+
 static bool read_list(struct options *options, const char *value,
                       struct option_error *error)
 {
@@ -382,6 +400,16 @@ const struct option_row option_rows[] = {
      .offset = offsetof(struct options, load),
      .minimum = 1e-3,
      .maximum = 1e6},
+    {.name = "sweep",
+     .argument = "load=FROM:TO:STEP",
+     .text = "Run everything at several loads: FROM, FROM + STEP ...\n"
+             "up to TO times what --load says. Tables and charts are\n"
+             "then against load, with the regret of each strategy:\n"
+             "how far from the best of all.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_ALWAYS,
+     .read = read_sweep,
+     .show = show_sweep},
     {.name = "limit-requests",
      .argument = "N",
      .text = "Only the first N requests. Default: all.",
@@ -684,6 +712,15 @@ const struct option_row option_rows[] = {
      .scope = OPTION_SILENT,
      .offset = offsetof(struct options, html_path)},
     {.kind = OPTION_HEADING, .text = "Other"},
+    {.name = "jobs",
+     .argument = "N",
+     .text = "Strategies that run at once, in threads. Changes no\n"
+             "result. Default: 1.",
+     .kind = OPTION_WHOLE,
+     .scope = OPTION_SILENT,
+     .offset = offsetof(struct options, jobs),
+     .minimum = 1.0,
+     .maximum = 1024.0},
     {.name = "list",
      .text = "Show engines, strategies, workloads and parameters.",
      .kind = OPTION_SPECIAL,
