@@ -15,6 +15,9 @@
 
 #include <math.h>
 
+/* Times the best that a logarithmic chart shows. */
+#define EDGE 20
+
 enum {
     LEFT = 62,
     TOP = 22,
@@ -48,6 +51,17 @@ static void find_range(const struct report_sweep *sweep,
         }
 }
 
+/* One strategy that collapses must not press the others into a line. */
+static double most_shown(const struct report_sweep *sweep,
+                         const struct report_sweep_measure *measure)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < sweep->load_count; i++)
+        most = fmax(most, report_sweep_best(sweep, i, measure));
+    return EDGE * most;
+}
+
 /* Returns false where there is nothing to show. */
 static bool lay_plane(struct plane *plane, const struct report_sweep *sweep,
                       const struct report_sweep_measure *measure)
@@ -61,7 +75,8 @@ static bool lay_plane(struct plane *plane, const struct report_sweep *sweep,
     if (isnan(high) || (measure->logarithmic && isnan(low)))
         return false;
     if (measure->logarithmic)
-        report_axis_log(&plane->up, low, high);
+        report_axis_log(&plane->up, low,
+                        fmax(low, fmin(high, most_shown(sweep, measure))));
     else
         report_axis_linear(&plane->up, high);
     plane->across = (struct report_axis){
@@ -174,8 +189,12 @@ void report_chart_lines(FILE *out, const struct report_sweep *sweep,
 {
     struct report_chart chart = {
         measure->id, measure->title,
-        "Each line is a strategy: point at it to see which. The broken line "
-        "is the best of all at each load.",
+        measure->logarithmic
+            ? "Each line is a strategy: point at it to see which. The broken "
+              "line is the best of all at each load; what is more than 20 "
+              "times the greatest of these stands at the edge."
+            : "Each line is a strategy: point at it to see which. The broken "
+              "line is the best of all at each load.",
         measure->axis};
     struct plane plane;
 
