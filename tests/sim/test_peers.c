@@ -502,9 +502,9 @@ static void smg_last_tenant(void **state)
     uint32_t same = add_many(fixture, 3, 0, 1000);
 
     start(fixture, "peer:smg");
-    force(fixture, same, 2);
-    force(fixture, same + 1, 1);
-    assert_int_equal(pick(fixture, same + 2), 1);
+    force(fixture, same, 1);
+    force(fixture, same + 1, 2);
+    assert_int_equal(pick(fixture, same + 2), 2);
 }
 
 /* The tree is cut at intervals only. */
