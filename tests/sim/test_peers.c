@@ -235,39 +235,49 @@ static void memory(void **state)
     peer_memory_release(&memory);
 }
 
-/* 200 new × 4 under way against 1000 × 1; then × 6; then nothing under way. */
+/* 200 new × 4 with itself against 1000 × 1 where nobody is; then × 6. */
 static void lmetric_is_a_product(void **state)
 {
     struct fixture *fixture = *state;
-    uint32_t others = add_many(fixture, 7, 1, 500);
-    uint32_t asked = add_many(fixture, 3, 0, 1000);
+    uint32_t others = add_many(fixture, 4, 1, 500);
+    uint32_t asked = add_many(fixture, 2, 0, 1000);
 
     shut(fixture, 2);
     start(fixture, "peer:lmetric");
     watch(fixture, 8, 0, 0);
-    occupy(fixture, others, 4, 0);
-    occupy(fixture, others + 4, 1, 1);
+    occupy(fixture, others, 3, 0);
     assert_int_equal(pick(fixture, asked), 0);
     first_token(fixture, asked);
-    occupy(fixture, others + 5, 1, 0);
+    occupy(fixture, others + 3, 1, 0);
     assert_int_equal(pick(fixture, asked + 1), 1);
-    fixture->targets[2].weight = 1.0;
-    assert_int_equal(pick(fixture, asked + 2), 2);
+}
+
+/* A batch that does not count the request: nothing is better than nobody. */
+static void lmetric_of_the_current_batch(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t other = add(fixture, 1, 500);
+    uint32_t asked = add(fixture, 0, 1000);
+
+    shut(fixture, 2);
+    set(fixture, "peer:lmetric.own", 0);
+    start(fixture, "peer:lmetric");
+    watch(fixture, 9, 0, 0);
+    occupy(fixture, other, 1, 0);
+    assert_int_equal(pick(fixture, asked), 1);
 }
 
 /* (500 of the waiting one + 200) × 2 against 1000 × 1. */
 static void lmetric_counts_what_waits(void **state)
 {
     struct fixture *fixture = *state;
-    uint32_t others = add_many(fixture, 3, 1, 500);
+    uint32_t other = add(fixture, 1, 500);
     uint32_t asked = add(fixture, 0, 1000);
 
     shut(fixture, 2);
     start(fixture, "peer:lmetric");
     watch(fixture, 0, 0, 0);
-    occupy(fixture, others, 1, 0);
-    force(fixture, others + 1, 0);
-    occupy(fixture, others + 2, 1, 1);
+    force(fixture, other, 0);
     fixture->matches[0] = 8;
     assert_int_equal(pick(fixture, asked), 1);
 }
@@ -275,16 +285,14 @@ static void lmetric_counts_what_waits(void **state)
 static void lmetric_without_what_waits(void **state)
 {
     struct fixture *fixture = *state;
-    uint32_t others = add_many(fixture, 3, 1, 500);
+    uint32_t other = add(fixture, 1, 500);
     uint32_t asked = add(fixture, 0, 1000);
 
     shut(fixture, 2);
     set(fixture, "peer:lmetric.pending", 0);
     start(fixture, "peer:lmetric");
     watch(fixture, 0, 0, 0);
-    occupy(fixture, others, 1, 0);
-    force(fixture, others + 1, 0);
-    occupy(fixture, others + 2, 1, 1);
+    force(fixture, other, 0);
     fixture->matches[0] = 8;
     assert_int_equal(pick(fixture, asked), 0);
 }
@@ -789,6 +797,7 @@ int main(void)
         CASE(names_and_sources),
         CASE(memory),
         CASE(lmetric_is_a_product),
+        CASE(lmetric_of_the_current_batch),
         CASE(lmetric_counts_what_waits),
         CASE(lmetric_without_what_waits),
         CASE(dynamo_adds_prefill_and_active),

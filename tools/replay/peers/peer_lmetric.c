@@ -8,8 +8,8 @@ enum { PENDING, OWN, PARAM_COUNT };
 
 static const struct peer_param params[PARAM_COUNT] = {
     [PENDING] = {"pending", 1, 0, 1,
-                 "1: new tokens are also those of requests that wait there"},
-    [OWN] = {"own", 0, 0, 1, "1: the batch counts the request itself, too"},
+                 "0: new tokens are not those of requests that wait there"},
+    [OWN] = {"own", 1, 0, 1, "0: the batch does not count the request itself"},
 };
 
 struct lmetric {
@@ -40,7 +40,7 @@ static void destroy(void *state)
     free(peer);
 }
 
-/* Where nothing runs the product is 0 whatever is new, so that decides then. */
+/* A batch of nothing makes the product 0 whatever is new; that decides then. */
 static struct peer_choice choose(void *state,
                                  const struct peer_request *request)
 {
