@@ -330,9 +330,11 @@ static bool is_welcome(struct admin *admin, struct evhttp_request *request,
                        const char *path)
 {
     struct evkeyvalq *headers = evhttp_request_get_input_headers(request);
+    bool bodyless = evhttp_request_get_command(request) == EVHTTP_REQ_HEAD;
     struct asked_error error;
 
-    if (!guard_request(evhttp_request_get_uri(request), headers, &error))
+    if (!guard_request(evhttp_request_get_uri(request), bodyless, headers,
+                       &error))
         refuse(request, error.status, error.text);
     else if (!admin_guard_host(evhttp_find_header(headers, "Host"),
                                admin->address))

@@ -22,7 +22,10 @@ static json_t *one_record(const struct journal_record *record)
     json_put(object, "attempt", json_count(record->attempt));
     decision_json_put(object, &record->decision, record->result);
     json_put(object, "decision_us", json_figure(record->decision_us));
-    json_put(object, "outcome", json_string(label_outcome(record->outcome)));
+    json_put(object, "outcome",
+             record->result == LBROUTE_OK
+                 ? json_string(label_outcome(record->outcome))
+                 : json_null());
     json_put(object, "status",
              record->status ? json_integer(record->status) : json_null());
     json_put(object, "first_token_ms", json_figure(record->first_token_ms));

@@ -51,6 +51,13 @@ struct mean {
     unsigned count;
 };
 
+/* Of what the journal still has of a target. */
+struct recent {
+    struct mean first_token, total;
+    int64_t prefix_matched, prefix_total;
+    uint64_t answers;
+};
+
 static void add_to_mean(struct mean *mean, double value)
 {
     if (!isfinite(value))
@@ -64,26 +71,38 @@ static json_t *json_mean(const struct mean *mean)
     return mean->count > 0 ? json_real(mean->sum / mean->count) : json_null();
 }
 
-/* The mean of the recent answers, by the journal: strategies that do not learn
- * latency have nothing else to say of it. */
-static json_t *recent(struct journal *journal, lbroute_target target)
+static void add_record(struct recent *recent,
+                       const struct journal_record *record)
 {
-    struct mean first_token = {0.0, 0}, total = {0.0, 0};
+    if (record->decision.prefix_total > 0 &&
+        record->decision.prefix_matched >= 0) {
+        recent->prefix_matched += record->decision.prefix_matched;
+        recent->prefix_total += record->decision.prefix_total;
+    }
+    if (record->outcome != LBROUTE_EVENT_SUCCESS)
+        return;
+    recent->answers++;
+    add_to_mean(&recent->first_token, record->first_token_ms);
+    add_to_mean(&recent->total, record->total_ms);
+}
+
+/* What strategies that learn no latency say nothing of. */
+static json_t *recently(struct journal *journal, lbroute_target target)
+{
+    json_t *object = json_object();
+    struct recent recent = {{0.0, 0}, {0.0, 0}, 0, 0, 0};
     const struct journal_record *record;
     uint64_t number = journal_newest(journal);
-    unsigned answers = 0;
 
-    for (; (record = journal_find(journal, number)) != NULL; number--) {
-        if (record->decision.target != target ||
-            record->outcome != LBROUTE_EVENT_SUCCESS)
-            continue;
-        answers++;
-        add_to_mean(&first_token, record->first_token_ms);
-        add_to_mean(&total, record->total_ms);
-    }
-    return json_pack("{s:o, s:o, s:i}", "first_token_ms",
-                     json_mean(&first_token), "total_ms", json_mean(&total),
-                     "answers", (int)answers);
+    for (; (record = journal_find(journal, number)) != NULL; number--)
+        if (record->decision.target == target)
+            add_record(&recent, record);
+    json_put(object, "answers", json_count(recent.answers));
+    json_put(object, "first_token_ms", json_mean(&recent.first_token));
+    json_put(object, "total_ms", json_mean(&recent.total));
+    json_put(object, "prefix_matched", json_integer(recent.prefix_matched));
+    json_put(object, "prefix_total", json_integer(recent.prefix_total));
+    return object;
 }
 
 static json_t *outcomes(const lbroute_target_stats *stats)
@@ -266,7 +285,7 @@ static json_t *one_target(struct admin_call *call,
     put_backend(object, view->backend, call->now);
     json_put(object, "gauges", gauges(&view->stats));
     json_put(object, "latency", latencies(view));
-    json_put(object, "recent", recent(call->gateway->journal, view->target));
+    json_put(object, "recent", recently(call->gateway->journal, view->target));
     json_put(object, "kv", kv(router, view, call->now));
     json_put(object, "price", price(router, &view->info));
     return object;

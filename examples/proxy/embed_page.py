@@ -29,6 +29,7 @@ def policy(page):
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
     ])
 
 
