@@ -25,11 +25,13 @@ struct count {
     size_t documents, nodes, anchors, depth;
 };
 
-static bool fail(struct config_error *error, yaml_mark_t mark, const char *text)
+static bool fail(struct config_error *error, yaml_mark_t mark, const char *text,
+                 const char *context)
 {
     error->line = (unsigned)mark.line + 1;
     error->column = (unsigned)mark.column + 1;
-    snprintf(error->text, sizeof error->text, "%s", text);
+    snprintf(error->text, sizeof error->text,
+             context != NULL ? "%s (%s)" : "%s", text, context);
     return false;
 }
 
@@ -91,8 +93,8 @@ static bool fail_parser(const yaml_parser_t *parser, const struct text *text,
         return fail_file(error, "out of memory");
     if (parser->error == YAML_READER_ERROR)
         return fail(error, mark_of_offset(text, parser->problem_offset),
-                    problem);
-    return fail(error, parser->problem_mark, problem);
+                    problem, NULL);
+    return fail(error, parser->problem_mark, problem, parser->context);
 }
 
 static bool has_anchor(const yaml_event_t *event)
@@ -144,7 +146,7 @@ static bool count_events(yaml_parser_t *parser, const struct text *text,
         over = event.type == YAML_STREAM_END_EVENT;
         wrong = count_event(&count, &event);
         if (wrong != NULL)
-            fail(error, event.start_mark, wrong);
+            fail(error, event.start_mark, wrong, NULL);
         yaml_event_delete(&event);
         if (wrong != NULL)
             return false;
