@@ -84,7 +84,7 @@ static bool read_request(struct exchange *exchange, struct asked_error *error)
     enum asked_kind kind = ASKED_OTHER;
     asked_path(evhttp_request_get_uri(request), &dialect, &kind);
     exchange->gateway->counters.bytes_in += len;
-    const void *bytes = len ? evbuffer_pullup(body, -1) : "";
+    const void *bytes = len ? (void *)evbuffer_pullup(body, -1) : "";
     bool read = asked_read(&exchange->asked, dialect, kind, bytes, len, error);
     exchange->asked.dialect = dialect;
     return read && exchange_describe(exchange->gateway, &exchange->asked,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static const char USAGE[] =
-    "usage: lbroute-proxy --config FILE [--check]\n"
+    "usage: lbroute-proxy [--check] --config FILE\n"
     "\n"
     "An OpenAI- and Anthropic-compatible proxy that routes by lbroute.\n"
     "\n"
@@ -57,6 +57,8 @@ static int read_options(int argc, char **argv, struct options *options)
             return 2;
         }
     }
+    if (!options->config && optind < argc)
+        options->config = argv[optind++];
     if (options->config && optind == argc)
         return -1;
     fputs(USAGE, stderr);
