@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "journal.h"
 
+#include "target_view.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,18 +154,6 @@ static bool make_room(struct journal *journal, size_t count)
     return true;
 }
 
-/* An upper bound: asking for the number would compare the prompt twice.
- */
-static size_t most_candidates(lbroute_router *router)
-{
-    lbroute_stats stats;
-
-    lbroute_stats_init(&stats, sizeof(stats));
-    lbroute_get_stats(router, &stats);
-    return stats.targets < CANDIDATES_MAX ? (size_t)stats.targets
-                                          : CANDIDATES_MAX;
-}
-
 void journal_explain(struct journal *journal, lbroute_router *router,
                      const lbroute_request *request, uint64_t now)
 {
@@ -171,7 +161,9 @@ void journal_explain(struct journal *journal, lbroute_router *router,
     size_t room, count = 0;
 
     forget_pending(journal);
-    room = most_candidates(router);
+    room = target_count(router);
+    if (room > CANDIDATES_MAX)
+        room = CANDIDATES_MAX;
     if (room == 0 || !make_room(journal, room))
         return;
     lbroute_decision_init(&decision, sizeof(decision));
