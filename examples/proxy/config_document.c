@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "config_document.h"
 
-#include <errno.h>
+#include "whole_file.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ enum {
 };
 
 struct text {
-    unsigned char *bytes;
+    char *bytes;
     size_t size;
 };
 
@@ -41,32 +42,13 @@ static bool fail_file(struct config_error *error, const char *text)
     return false;
 }
 
-static bool read_stream(FILE *file, struct text *text,
-                        struct config_error *error)
-{
-    size_t room = MOST_BYTES + 1;
-
-    text->bytes = malloc(room);
-    if (text->bytes == NULL)
-        return fail_file(error, "out of memory");
-    text->size = fread(text->bytes, 1, room, file);
-    if (ferror(file))
-        return fail_file(error, strerror(errno));
-    return text->size <= MOST_BYTES ||
-           fail_file(error, "the file is larger than 16 MiB");
-}
-
 static bool read_file(const char *path, struct text *text,
                       struct config_error *error)
 {
-    FILE *file = fopen(path, "rb");
-    bool good;
+    const char *problem;
 
-    if (file == NULL)
-        return fail_file(error, strerror(errno));
-    good = read_stream(file, text, error);
-    fclose(file);
-    return good;
+    text->bytes = whole_file_read(path, MOST_BYTES, &text->size, &problem);
+    return text->bytes != NULL || fail_file(error, problem);
 }
 
 /* The parser tells the place of bytes that are no text as an offset only. */
@@ -170,7 +152,8 @@ static bool with_parser(const struct text *text, yaml_document_t *document,
 
     if (!yaml_parser_initialize(&parser))
         return fail_file(error, "out of memory");
-    yaml_parser_set_input_string(&parser, text->bytes, text->size);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text->bytes,
+                                 text->size);
     good = document == NULL ? count_events(&parser, text, error)
                             : load(&parser, text, document, error);
     yaml_parser_delete(&parser);

@@ -405,7 +405,7 @@ static void test_the_file_itself(void **state)
     memcpy(large, "retries: 2", 10);
     config_free(config_load(yaml_file_write(large, size), &error));
     assert_null(config_load(yaml_file_write(large, size + 1), &error));
-    assert_non_null(strstr(error.text, "16 MiB"));
+    assert_non_null(strstr(error.text, "too large"));
     free(large);
 }
 
