@@ -461,7 +461,7 @@ class Faults(Running):
 
     def test_what_is_no_fault(self):
         for wrong in ({"stauts": 500}, {"rate": 2}, {"status": "x"},
-                      {"scope": "moon"}, {"delay_ms": -1}):
+                      {"status": 204}, {"scope": "moon"}, {"delay_ms": -1}):
             with self.assertRaises(ValueError):
                 self.engine.faults(**wrong)
 
