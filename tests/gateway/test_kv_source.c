@@ -32,6 +32,7 @@ struct stage {
     uint64_t asked_from; /* The latest. */
     bool deaf;           /* Replays are not answered. */
     bool babbles;        /* They are, with broken payloads. */
+    double began;        /* The publisher's clock at its first batch. */
 };
 
 uint64_t gateway_now(void)
@@ -105,10 +106,10 @@ static void close_stage(struct stage *stage)
 }
 
 /* A batch that stores one block, of tokens of its own. */
-static void write_batch(struct pack *pack, uint64_t seq)
+static void write_batch(struct pack *pack, double time, uint64_t seq)
 {
     pack_array(pack, 3);
-    pack_double(pack, (double)seq);
+    pack_double(pack, time);
     pack_array(pack, 1);
     pack_array(pack, 7);
     pack_str(pack, "BlockStored");
@@ -131,11 +132,12 @@ static void send_number(void *socket, uint64_t number)
     assert_int_equal(zmq_send(socket, bytes, 8, ZMQ_SNDMORE), 8);
 }
 
-static void send_batch(void *socket, uint64_t seq, bool broken)
+static void send_batch(struct stage *stage, void *socket, uint64_t seq,
+                       bool broken)
 {
     struct pack pack = {0};
 
-    write_batch(&pack, seq);
+    write_batch(&pack, stage->began + (double)seq, seq);
     send_number(socket, seq);
     zmq_send(socket, pack.bytes, pack.length - broken, 0);
     pack_free(&pack);
@@ -145,7 +147,7 @@ static void publish(struct stage *stage, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         zmq_send(stage->publisher, "kv", 2, ZMQ_SNDMORE);
-        send_batch(stage->publisher, stage->next++, false);
+        send_batch(stage, stage->publisher, stage->next++, false);
     }
 }
 
@@ -164,7 +166,7 @@ static void send_replay(struct stage *stage, const void *who, size_t who_len,
         zmq_send(stage->replayer, who, who_len, ZMQ_SNDMORE);
         zmq_send(stage->replayer, "", 0, ZMQ_SNDMORE);
         zmq_send(stage->replayer, "kv", 2, ZMQ_SNDMORE);
-        send_batch(stage->replayer, seq, stage->babbles);
+        send_batch(stage, stage->replayer, seq, stage->babbles);
     }
     zmq_send(stage->replayer, who, who_len, ZMQ_SNDMORE);
     zmq_send(stage->replayer, "", 0, ZMQ_SNDMORE);
@@ -233,6 +235,14 @@ static void settle(struct stage *stage, uint64_t time)
 
     while (gateway_now() - start < time)
         turn(stage);
+}
+
+/* The publisher's process ends, and another one begins. */
+static void restart(struct stage *stage)
+{
+    stage->began += 1e6;
+    stage->next = 0;
+    stage->kept = 0;
 }
 
 /* Subscribes, and waits until the publisher knows. */
@@ -375,7 +385,7 @@ static void test_restart(void **state)
     begin(&stage);
     publish(&stage, 5);
     run(&stage, 5, 10 * TEST_S);
-    stage.next = 0;
+    restart(&stage);
     publish(&stage, 2);
     run(&stage, 2, 10 * TEST_S);
     assert_int_equal(stats_of(&stage).restarts, 1);
@@ -393,7 +403,7 @@ static void test_restart_with_gap(void **state)
     publish(&stage, 9);
     run(&stage, 9, 10 * TEST_S);
     settle(&stage, TEST_S);
-    stage.next = 0;
+    restart(&stage);
     lose(&stage, 2);
     publish(&stage, 1);
     run(&stage, 3, 10 * TEST_S);
@@ -421,7 +431,7 @@ static void test_reconnect(void **state)
         assert_true(gateway_now() - start < 10 * TEST_S);
         turn(&stage);
     }
-    stage.next = 0;
+    restart(&stage);
     while (zmq_recv(stage.publisher, said, sizeof said, ZMQ_DONTWAIT) < 0) {
         assert_true(gateway_now() - start < 20 * TEST_S);
         turn(&stage);
@@ -455,7 +465,7 @@ static void test_silence(void **state)
 static void publish_broken(struct stage *stage)
 {
     zmq_send(stage->publisher, "kv", 2, ZMQ_SNDMORE);
-    send_batch(stage->publisher, stage->next++, true);
+    send_batch(stage, stage->publisher, stage->next++, true);
 }
 
 /* One that was cut short is asked for again. */
