@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "config_document.h"
 
-#include <errno.h>
+#include "whole_file.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ enum {
 };
 
 struct text {
-    unsigned char *bytes;
+    char *bytes;
     size_t size;
 };
 
@@ -25,11 +26,13 @@ struct count {
     size_t documents, nodes, anchors, depth;
 };
 
-static bool fail(struct config_error *error, yaml_mark_t mark, const char *text)
+static bool fail(struct config_error *error, yaml_mark_t mark, const char *text,
+                 const char *context)
 {
     error->line = (unsigned)mark.line + 1;
     error->column = (unsigned)mark.column + 1;
-    snprintf(error->text, sizeof error->text, "%s", text);
+    snprintf(error->text, sizeof error->text,
+             context != NULL ? "%s (%s)" : "%s", text, context);
     return false;
 }
 
@@ -39,32 +42,13 @@ static bool fail_file(struct config_error *error, const char *text)
     return false;
 }
 
-static bool read_stream(FILE *file, struct text *text,
-                        struct config_error *error)
-{
-    size_t room = MOST_BYTES + 1;
-
-    text->bytes = malloc(room);
-    if (text->bytes == NULL)
-        return fail_file(error, "out of memory");
-    text->size = fread(text->bytes, 1, room, file);
-    if (ferror(file))
-        return fail_file(error, strerror(errno));
-    return text->size <= MOST_BYTES ||
-           fail_file(error, "the file is larger than 16 MiB");
-}
-
 static bool read_file(const char *path, struct text *text,
                       struct config_error *error)
 {
-    FILE *file = fopen(path, "rb");
-    bool good;
+    const char *problem;
 
-    if (file == NULL)
-        return fail_file(error, strerror(errno));
-    good = read_stream(file, text, error);
-    fclose(file);
-    return good;
+    text->bytes = whole_file_read(path, MOST_BYTES, &text->size, &problem);
+    return text->bytes != NULL || fail_file(error, problem);
 }
 
 /* The parser tells the place of bytes that are no text as an offset only. */
@@ -91,8 +75,8 @@ static bool fail_parser(const yaml_parser_t *parser, const struct text *text,
         return fail_file(error, "out of memory");
     if (parser->error == YAML_READER_ERROR)
         return fail(error, mark_of_offset(text, parser->problem_offset),
-                    problem);
-    return fail(error, parser->problem_mark, problem);
+                    problem, NULL);
+    return fail(error, parser->problem_mark, problem, parser->context);
 }
 
 static bool has_anchor(const yaml_event_t *event)
@@ -144,7 +128,7 @@ static bool count_events(yaml_parser_t *parser, const struct text *text,
         over = event.type == YAML_STREAM_END_EVENT;
         wrong = count_event(&count, &event);
         if (wrong != NULL)
-            fail(error, event.start_mark, wrong);
+            fail(error, event.start_mark, wrong, NULL);
         yaml_event_delete(&event);
         if (wrong != NULL)
             return false;
@@ -168,7 +152,8 @@ static bool with_parser(const struct text *text, yaml_document_t *document,
 
     if (!yaml_parser_initialize(&parser))
         return fail_file(error, "out of memory");
-    yaml_parser_set_input_string(&parser, text->bytes, text->size);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text->bytes,
+                                 text->size);
     good = document == NULL ? count_events(&parser, text, error)
                             : load(&parser, text, document, error);
     yaml_parser_delete(&parser);

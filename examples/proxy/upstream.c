@@ -313,14 +313,10 @@ static char *joined(const char *base, const char *path)
 static bool add_headers(struct upstream_call *call, struct evkeyvalq *headers)
 {
     struct evkeyvalq *out = evhttp_request_get_output_headers(call->request);
-    struct evkeyval *header;
     if (evhttp_add_header(out, "Host", call->pool->authority) != 0)
         return false;
-    if (!headers)
-        return true;
-    TAILQ_FOREACH(header, headers, next)
-    if (evhttp_add_header(out, header->key, header->value) != 0)
-        return false;
+    if (headers)
+        TAILQ_CONCAT(out, headers, next);
     return true;
 }
 
