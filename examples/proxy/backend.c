@@ -39,36 +39,61 @@ static void backend_free(struct backend *backend)
     free(backend);
 }
 
-static bool fill(struct backend *backend, const struct config_target *settings)
-{
-    backend->name = strdup(settings->name);
-    backend->host = strdup(settings->host);
-    backend->base_path = strdup(settings->base_path);
-    if (backend->name == NULL || backend->host == NULL ||
-        backend->base_path == NULL ||
-        !backend_read_key(settings, &backend->api_key))
-        return false;
-    backend->connections = upstream_pool_new(backend);
-    return backend->connections != NULL;
-}
-
-struct backend *backend_new(struct gateway *gateway,
-                            const struct config_target *settings)
+static struct backend *blank(struct gateway *gateway, uint16_t port)
 {
     struct backend *backend = calloc(1, sizeof *backend);
 
     if (backend == NULL)
         return NULL;
     backend->gateway = gateway;
-    backend->settings = settings;
-    backend->port = settings->port;
-    backend->tls = settings->tls;
+    backend->port = port;
     backend->references = 1;
     backend->scraped_at = -1;
-    if (fill(backend, settings))
+    return backend;
+}
+
+/* The last thing that a backend needs; it looks at all the others. */
+static struct backend *connectable(struct backend *backend, bool complete)
+{
+    if (complete)
+        backend->connections = upstream_pool_new(backend);
+    if (backend->connections != NULL)
         return backend;
     backend_free(backend);
     return NULL;
+}
+
+struct backend *backend_new(struct gateway *gateway,
+                            const struct config_target *settings)
+{
+    struct backend *backend = blank(gateway, settings->port);
+
+    if (backend == NULL)
+        return NULL;
+    backend->settings = settings;
+    backend->tls = settings->tls;
+    backend->name = strdup(settings->name);
+    backend->host = strdup(settings->host);
+    backend->base_path = strdup(settings->base_path);
+    return connectable(backend,
+                       backend->name != NULL && backend->host != NULL &&
+                           backend->base_path != NULL &&
+                           backend_read_key(settings, &backend->api_key));
+}
+
+struct backend *backend_new_address(struct gateway *gateway, const char *host,
+                                    uint16_t port)
+{
+    struct backend *backend = blank(gateway, port);
+
+    if (backend == NULL)
+        return NULL;
+    backend->name = strdup(host);
+    backend->host = config_host(host);
+    backend->base_path = strdup("");
+    return connectable(backend, backend->name != NULL &&
+                                    backend->host != NULL &&
+                                    backend->base_path != NULL);
 }
 
 bool backend_is_at(const struct backend *backend,

@@ -155,6 +155,10 @@ struct config *config_load(const char *path, struct config_error *error);
 /** NULL does nothing. */
 void config_free(struct config *config);
 
+/** A copy of the host of a URL, an IPv6 address without its brackets, as name
+ * look-up wants it; NULL: out of memory. */
+char *config_host(const char *host);
+
 /** Prints every key with type, range, default and meaning. */
 void config_print_help(FILE *out);
 

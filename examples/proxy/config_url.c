@@ -45,8 +45,7 @@ static struct evhttp_uri *parse(struct config_reader *reader,
     return uri;
 }
 
-/* An IPv6 address without its brackets, as name look-up wants it. */
-static char *copy_host(const char *host)
+char *config_host(const char *host)
 {
     size_t length = strlen(host);
 
@@ -73,7 +72,7 @@ bool config_read_url(struct config_reader *reader, struct config_target *target)
     port = evhttp_uri_get_port(uri);
     target->tls = strcmp(evhttp_uri_get_scheme(uri), "https") == 0;
     target->port = (uint16_t)(port > 0 ? port : target->tls ? 443 : 80);
-    target->host = copy_host(evhttp_uri_get_host(uri));
+    target->host = config_host(evhttp_uri_get_host(uri));
     target->base_path = copy_path(evhttp_uri_get_path(uri));
     evhttp_uri_free(uri);
     return (target->host != NULL && target->base_path != NULL) ||

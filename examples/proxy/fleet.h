@@ -75,6 +75,11 @@ void fleet_release(struct gateway *gateway);
 /** The backend of that name, or NULL. */
 struct backend *fleet_find(const struct fleet *fleet, const char *name);
 
+/** A backend for connections only, to a server that is no target; NULL: out of
+ * memory. Its one reference is the caller's. */
+struct backend *backend_new_address(struct gateway *gateway, const char *host,
+                                    uint16_t port);
+
 void backend_hold(struct backend *backend);
 void backend_drop(struct backend *backend);
 

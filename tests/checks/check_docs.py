@@ -3,8 +3,8 @@
 
 docs/parameters.md is what the library's own table of parameters prints; it is
 written anew with --update. docs/strategies.md has a section for each strategy,
-in the library's order, and gives defaults and ranges only as they are. The
-example in README.md is the compiled one. Links from page to page lead to a file.
+in the library's order, and gives defaults and ranges only as they are.
+docs/headers.md explains each value that a header can have. The example in README.md is the compiled one. Links from page to page lead to a file.
 
 usage: check_docs.py SOURCE_ROOT FACTS_PROGRAM [--update]
 """
@@ -31,15 +31,17 @@ resets no state.
 
 
 def read_facts(output):
-    """(strategies, [(name, default, minimum, maximum, text)])."""
-    strategies, parameters = [], []
+    """(strategies, [(name, default, minimum, maximum, text)], values)."""
+    strategies, parameters, header_values = [], [], []
     for line in output.splitlines():
         kind, *values = line.split("\t")
         if kind == "strategy":
             strategies += values
+        elif kind == "value":
+            header_values += values
         else:
             parameters.append(tuple(values))
-    return strategies, parameters
+    return strategies, parameters, header_values
 
 
 def parameters_page(parameters):
@@ -93,6 +95,13 @@ def example_problems(readme, example):
             not in lines]
 
 
+def header_problems(page, header_values, strategies):
+    """Values of headers that docs/headers.md does not explain."""
+    return [f"headers.md does not explain '{value}'"
+            for value in header_values
+            if value not in strategies and f"`{value}`" not in page]
+
+
 def link_problems(root):
     """Relative links of every Markdown page to files that are not there."""
     problems = []
@@ -110,7 +119,7 @@ def main():
     root, program = pathlib.Path(sys.argv[1]), sys.argv[2]
     run = subprocess.run([program], check=True, text=True, encoding="utf-8",
                          stdout=subprocess.PIPE)
-    strategies, parameters = read_facts(run.stdout)
+    strategies, parameters, header_values = read_facts(run.stdout)
     page = root / "docs" / "parameters.md"
     if "--update" in sys.argv[3:]:
         page.write_text(parameters_page(parameters), encoding="utf-8")
@@ -125,8 +134,12 @@ def main():
     problems += example_problems(
         (root / "README.md").read_text(encoding="utf-8"),
         (root / "examples" / "minimal.c").read_text(encoding="utf-8"))
+    problems += header_problems(
+        (root / "docs" / "headers.md").read_text(encoding="utf-8"),
+        header_values, strategies)
     problems += link_problems(root)
-    finish("docs", problems, len(strategies) + len(parameters))
+    finish("docs", problems,
+           len(strategies) + len(parameters) + len(header_values))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints what the library says of itself, for check_docs.py: a line a
- * strategy, a line a parameter, fields separated by tabs.
+ * strategy, a parameter and a value of a header, fields separated by tabs.
  */
 #include <lbroute/lbroute.h>
 #include <stdio.h>
@@ -22,9 +22,18 @@ static void print_parameters(void)
                info.default_value, info.minimum, info.maximum, info.text);
 }
 
+static void print_header_values(void)
+{
+    for (int reason = 1; reason < LBROUTE_REASON_COUNT; reason++)
+        printf("value\t%s\n", lbroute_reason_name(reason));
+    for (int rule = 1; rule < LBROUTE_RULE_COUNT; rule++)
+        printf("value\t%s\n", lbroute_rule_name(rule));
+}
+
 int main(void)
 {
     print_strategies();
     print_parameters();
+    print_header_values();
     return 0;
 }

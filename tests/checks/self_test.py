@@ -165,10 +165,12 @@ class Headers(unittest.TestCase):
 
 
 class Docs(unittest.TestCase):
-    FACTS = "strategy\tweighted\nparameter\ta.b\t1\t0\t2\tText.\n"
+    FACTS = ("strategy\tweighted\nparameter\ta.b\t1\t0\t2\tText.\n"
+             "value\tweighted\nvalue\tsaturated\n")
 
     def setUp(self):
-        self.strategies, self.parameters = check_docs.read_facts(self.FACTS)
+        self.strategies, self.parameters, self.header_values = (
+            check_docs.read_facts(self.FACTS))
 
     def test_facts(self):
         self.assertEqual(["weighted"], self.strategies)
@@ -201,6 +203,13 @@ class Docs(unittest.TestCase):
         self.assertEqual([], problems(readme, "x\n  int a;\n  int b;\ny\n"))
         self.assertEqual(1, len(problems(readme, "int a;\n")))
         self.assertEqual(1, len(problems("no example", "int a;\n")))
+
+    def test_header_values(self):
+        def problems(page):
+            return check_docs.header_problems(page, self.header_values,
+                                              self.strategies)
+        self.assertEqual([], problems("`saturated`: full"))
+        self.assertEqual(1, len(problems("saturated: full")))
 
     def test_links(self):
         with tempfile.TemporaryDirectory() as folder:
