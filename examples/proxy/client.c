@@ -8,6 +8,7 @@
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
+#include <event2/event_struct.h>
 #include <event2/http.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ struct client {
     uint64_t since; /* Accepted, or the last answer flushed. */
     bool receiving; /* Seen with a part of a body. */
     bool lingering;
+    struct event linger; /* Begins it, once libevent has let go. */
 };
 
 struct clients {
@@ -46,6 +48,7 @@ struct clients {
     size_t input_max;
 };
 
+static void linger(evutil_socket_t fd, short what, void *context);
 static void discard(struct bufferevent *bufev, void *context);
 static void lingered(struct bufferevent *bufev, short what, void *context);
 
@@ -101,6 +104,7 @@ static void client_free(struct client *client)
         all->by_fd[client->fd] = NULL;
     if (all->fresh == client)
         all->fresh = NULL;
+    event_del(&client->linger);
     bufferevent_decref(client->bufev);
     all->count--;
     free(client);
@@ -164,6 +168,7 @@ static struct bufferevent *bufferevent_for(struct clients *clients,
 static void client_link(struct clients *clients, struct client *client)
 {
     client->all = clients;
+    evtimer_assign(&client->linger, clients->gateway->base, linger, client);
     client->fd = -1;
     client->since = gateway_now();
     client->next = clients->first;
@@ -264,12 +269,10 @@ static void lingered(struct bufferevent *bufev, short what, void *context)
 
 static void linger_later(struct client *client)
 {
-    const struct timeval now = {0, 0};
     client->lingering = true;
     client->connection = NULL;
     client->since = gateway_now();
-    event_base_once(client->all->gateway->base, -1, EV_TIMEOUT, linger, client,
-                    &now);
+    event_active(&client->linger, EV_TIMEOUT, 0);
 }
 
 /* A proper end for TLS, unless the answer was cut: then the lack of it tells
@@ -354,12 +357,20 @@ static void flushed(struct bufferevent *bufev, void *context)
     broken(bufev, 0, context);
 }
 
+/* No end of the connection, but a reset: libevent would send the end first. */
+static void abort_connection(evutil_socket_t fd)
+{
+    const struct linger at_once = {1, 0};
+    const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    if (connect(fd, &nowhere, sizeof nowhere) != 0)
+        shutdown(fd, SHUT_RDWR);
+}
+
 void client_break(struct client *client, bool reset)
 {
-    if (reset) {
-        const struct linger at_once = {1, 0};
-        setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    }
+    if (reset)
+        abort_connection(client->fd);
     if (reset || client_backlog(client) == 0) {
         evhttp_connection_free(client->connection);
         return;

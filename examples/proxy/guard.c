@@ -57,7 +57,7 @@ bool guard_headers_clean(struct evkeyvalq *headers)
     return true;
 }
 
-static bool is_number(const char *text)
+bool guard_is_length(const char *text)
 {
     size_t digits = strspn(text, "0123456789");
     return digits > 0 && digits <= 18 && !text[digits];
@@ -88,7 +88,7 @@ static void look_at(struct framing *framing, const struct evkeyval *header)
     const char *name = header->key;
     if (same(name, "Content-Length")) {
         framing->lengths++;
-        framing->bad_length |= !is_number(header->value);
+        framing->bad_length |= !guard_is_length(header->value);
     } else if (same(name, "Transfer-Encoding")) {
         framing->codings++;
         framing->bad_coding |= !same(header->value, "chunked");

@@ -55,6 +55,7 @@ static void refuse_method(const struct visit *visit, const char *allowed)
 static void refuse(const struct visit *visit, const struct asked_error *error)
 {
     visit->gateway->counters.refused++;
+    visit->request->flags &= ~EVHTTP_PROXY_REQUEST; /* It would not say so. */
     client_close_after(visit->client);
     reply_error(visit->request, visit->dialect, error);
 }

@@ -173,7 +173,8 @@ static bool one_length(struct evkeyvalq *headers)
     {
         if (evutil_ascii_strcasecmp(header->key, "Content-Length") != 0)
             continue;
-        if (length && strcmp(length, header->value) != 0)
+        if (!guard_is_length(header->value) ||
+            (length && strcmp(length, header->value) != 0))
             return false;
         length = header->value;
     }
