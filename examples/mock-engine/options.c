@@ -221,6 +221,7 @@ static enum options_result read_all(struct options *options, int argc,
     int at;
 
     name_rows(known);
+    optind = 1;
     while ((at = getopt_long(argc, argv, "", known, NULL)) != -1) {
         if (at == HELP) {
             fputs(help, stdout);
