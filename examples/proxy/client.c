@@ -32,6 +32,8 @@ struct client {
     uint64_t since; /* Accepted, or the last answer flushed. */
     bool receiving; /* Seen with a part of a body. */
     bool lingering;
+    bool nul; /* Has sent one. */
+    struct evbuffer_cb_entry *look;
     struct event linger; /* Begins it, once libevent has let go. */
 };
 
@@ -105,6 +107,8 @@ static void client_free(struct client *client)
     if (all->fresh == client)
         all->fresh = NULL;
     event_del(&client->linger);
+    evbuffer_remove_cb_entry(bufferevent_get_input(client->bufev),
+                             client->look);
     bufferevent_decref(client->bufev);
     all->count--;
     free(client);
@@ -165,6 +169,41 @@ static struct bufferevent *bufferevent_for(struct clients *clients,
     return bufev;
 }
 
+static bool has_nul(struct evbuffer *input, size_t from)
+{
+    struct evbuffer_iovec pieces[8];
+    struct evbuffer_ptr at;
+    size_t len = evbuffer_get_length(input);
+    while (from < len &&
+           evbuffer_ptr_set(input, &at, from, EVBUFFER_PTR_SET) == 0) {
+        int count =
+            evbuffer_peek(input, (ev_ssize_t)(len - from), &at, pieces, 8);
+        for (int i = 0; i < count && i < 8; i++) {
+            if (memchr(pieces[i].iov_base, 0, pieces[i].iov_len))
+                return true;
+            from += pieces[i].iov_len;
+        }
+        if (count <= 0)
+            break;
+    }
+    return false;
+}
+
+/* libevent would cut a header off at a NUL, where another server may not. It
+ * stands in no request, since JSON has none either. */
+static void look_for_nul(struct evbuffer *input,
+                         const struct evbuffer_cb_info *info, void *context)
+{
+    struct client *client = context;
+    if (info->n_added && !client->nul)
+        client->nul = has_nul(input, info->orig_size);
+}
+
+bool client_sent_nul(const struct client *client)
+{
+    return client->nul;
+}
+
 static void client_link(struct clients *clients, struct client *client)
 {
     client->all = clients;
@@ -195,6 +234,13 @@ struct bufferevent *clients_connect(struct event_base *base, void *context)
         return NULL;
     }
     client->bufev = bufev;
+    client->look =
+        evbuffer_add_cb(bufferevent_get_input(bufev), look_for_nul, client);
+    if (!client->look) {
+        bufferevent_free(bufev);
+        free(client);
+        return NULL;
+    }
     bufferevent_incref(bufev);
     /* Reading is watched by the sweep: it allows for long requests. */
     bufferevent_set_timeouts(bufev, NULL, &clients->write_limit);

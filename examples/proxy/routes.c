@@ -73,6 +73,11 @@ static bool well_formed(const struct visit *visit, struct asked_error *error)
         snprintf(error->text, sizeof error->text, "The headers are too large.");
         return false;
     }
+    if (client_sent_nul(visit->client)) {
+        error->status = 400;
+        snprintf(error->text, sizeof error->text, "A request has no NUL.");
+        return false;
+    }
     return guard_request(visit->target, bodyless, request->input_headers,
                          error);
 }
