@@ -96,6 +96,7 @@ struct config_target {
                            * key, instead of the client's; empty: the
                            * client's goes through. */
     char *metrics_path;   /**< ["/metrics"]; empty: not scraped. */
+    char *tokenize_path;  /**< Of prompts to token ids; empty: not asked. */
     char *occupancy_path; /**< A path, or a whole http URL; empty: none. */
     double occupancy_capacity;   /**< Tokens; 0: the answer tells a part. */
     struct config_kv_source *kv; /**< By source number. */
