@@ -37,6 +37,11 @@ void lbr_affinity_note(const struct lbr_pick *pick,
 void lbr_affinity_survey(const struct lbr_pick *pick,
                          struct lbr_affinity *affinity);
 
+/* The same, and fills in by position which part of the prompt each does not
+ * know. */
+void lbr_affinity_spread(const struct lbr_pick *pick,
+                         struct lbr_affinity *affinity, double *uncached);
+
 /* Leading bytes of the prompt that a member knows, surveyed or not. */
 size_t lbr_affinity_held(const struct lbr_pick *pick,
                          const struct lbr_affinity *affinity,

@@ -40,82 +40,124 @@
  * much would balance numbers and throw caches away. */
 #define SHARING 0.4
 
-/* What a pick counts for all members. */
-struct terms {
-    double input;    /* of the request, kilotokens */
-    double usual;    /* of the pool's requests */
-    double eviction; /* factor of what must be computed */
-    double sharing;  /* ns for each request that runs */
-};
+double lbr_least_work_eviction(const struct lbr_pace *pace)
+{
+    return 1 + fmax(EVICTION, MOST_EVICTION * pace->gone.value);
+}
 
-static struct terms terms_of(const struct lbr_pick *pick)
+double lbr_least_work_sharing(const struct lbr_pace *pace)
+{
+    if (!lbr_pace_known(pace, LBR_PACE_EACH))
+        return 0;
+    return SHARING * pace->output.value *
+           pace->plane[LBR_PACE_EACH].plane.per_queue;
+}
+
+/* Until times are known, work is counted in kilotokens. */
+static struct lbr_work_terms terms_of(const struct lbr_pick *pick)
 {
     const struct lbr_pace *pace = &pick->group->latency_mean.pace;
+    const struct lbr_least_squares *first = &pace->plane[LBR_PACE_FIRST];
     struct lbr_forecast_request request = lbr_latency_request(pick);
-    struct terms terms = {request.input, request.mean_input, 0, 0};
+    struct lbr_work_terms terms = {
+        request.mean_input, 0, 0, RUNNING_TOKENS, 1, 0, 0};
 
-    terms.eviction = 1 + fmax(EVICTION, MOST_EVICTION * pace->gone.value);
-    if (lbr_pace_known(pace, LBR_PACE_EACH))
-        terms.sharing = SHARING * pace->output.value *
-                        pace->plane[LBR_PACE_EACH].plane.per_queue;
+    terms.input = request.input * lbr_least_work_eviction(pace);
+    if (!lbr_pace_known(pace, LBR_PACE_FIRST))
+        return terms;
+    terms.base = first->plane.base;
+    terms.per_running = first->plane.per_queue;
+    terms.per_work = first->plane.per_input;
+    terms.least = lbr_least_squares_floor(first);
+    terms.sharing = lbr_least_work_sharing(pace);
     return terms;
 }
 
-/* What is started slowly, or by a lower weight, gets less. */
-static double ramp(const struct lbr_target *target)
+/* Kilotokens take the longer the lower the weight. */
+static int by_weight(const struct lbr_pick *pick)
 {
-    return target->weight > 0 ? target->weight_now / target->weight : 1;
+    return !lbr_pace_known(&pick->group->latency_mean.pace, LBR_PACE_FIRST);
 }
 
-static double work_at(const struct lbr_pick *pick, const struct terms *terms,
-                      uint32_t position)
+static double *column(const struct lbr_pick *pick, int which)
 {
-    const struct lbr_pace *pace = &pick->group->latency_mean.pace;
-    const struct lbr_target *target = lbr_pick_target(pick, position);
-    const struct lbr_pace_rate *rate = target->latency.pace.rate;
-    double running = target->in_flight + target->extra;
-    double work =
-        lbr_forecast_queue(&pick->group->forecast, position, terms->usual) +
-        terms->input * lbr_latency_uncached(pick, position) * terms->eviction;
-
-    if (!lbr_pace_known(pace, LBR_PACE_FIRST))
-        return (work + running * RUNNING_TOKENS) / target->weight_now;
-    return (rate[LBR_PACE_FIRST].slowness *
-                lbr_least_squares_at(&pace->plane[LBR_PACE_FIRST], running,
-                                     work) +
-            rate[LBR_PACE_EACH].slowness * running * terms->sharing) /
-           ramp(target);
+    return lbr_forecast_column(&pick->group->forecast, which);
 }
 
-static uint32_t least(const struct lbr_pick *pick, double *score)
+/* By what was sent where, unless events tell of somebody. */
+static void fill_uncached(struct lbr_pick *pick)
 {
-    struct terms terms = terms_of(pick);
-    uint32_t count = pick->group->count;
-    uint32_t leader = LBR_BITS_NONE;
+    double *uncached = column(pick, LBR_COLUMN_UNCACHED);
     uint32_t i;
 
-    for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
-         i = lbr_bits_next(pick->mask, count, i + 1)) {
-        double work = work_at(pick, &terms, i);
-
-        if (leader != LBR_BITS_NONE &&
-            (work > *score ||
-             (work == *score && !lbr_affinity_less_busy(pick, i, leader))))
-            continue;
-        leader = i;
-        *score = work;
-    }
-    return leader;
+    lbr_affinity_spread(pick, &pick->scale.affinity, uncached);
+    for (i = 0; pick->look && i < pick->group->count; i++)
+        uncached[i] = lbr_latency_uncached(pick, i);
 }
 
-uint32_t lbr_least_work_choose(struct lbr_pick *pick,
-                               const struct lbr_affinity *affinity,
-                               double *score)
+static void weigh(const struct lbr_pick *pick)
 {
-    pick->scale.affinity = *affinity;
-    pick->scale.known = 1;
-    lbr_affinity_survey(pick, &pick->scale.affinity);
-    return least(pick, score);
+    double *left = column(pick, LBR_COLUMN_EXPECTED);
+    uint32_t count = pick->group->count;
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        left[i] /= lbr_pick_target(pick, i)->weight;
+}
+
+static double lowest(const struct lbr_pick *pick)
+{
+    const double *left = column(pick, LBR_COLUMN_EXPECTED);
+    uint32_t count = pick->group->count;
+    double low = (double)INFINITY;
+    uint32_t i;
+
+    if (pick->eligible == count) {
+        for (i = 0; i < count; i++)
+            low = left[i] < low ? left[i] : low;
+        return low;
+    }
+    for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
+         i = lbr_bits_next(pick->mask, count, i + 1))
+        low = left[i] < low ? left[i] : low;
+    return low;
+}
+
+/* The least busy member with so much work left. That of all members is known at
+ * once. */
+static uint32_t least_busy(const struct lbr_pick *pick, double work)
+{
+    const double *left = column(pick, LBR_COLUMN_EXPECTED);
+    uint32_t count = pick->group->count;
+    uint32_t best = LBR_BITS_NONE;
+    uint32_t i;
+
+    if (!pick->filtered) {
+        best = lbr_load_order_first(&pick->group->order);
+        if (left[best] <= work)
+            return best;
+        best = LBR_BITS_NONE;
+    }
+    for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
+         i = lbr_bits_next(pick->mask, count, i + 1))
+        if (left[i] <= work &&
+            (best == LBR_BITS_NONE || lbr_affinity_less_busy(pick, i, best)))
+            best = i;
+    return best;
+}
+
+void lbr_least_work_choose(struct lbr_pick *pick, struct lbr_choice *choice)
+{
+    struct lbr_work_terms terms = terms_of(pick);
+
+    fill_uncached(pick);
+    lbr_forecast_sweep_work(&pick->group->forecast, &terms);
+    if (by_weight(pick))
+        weigh(pick);
+    choice->score = lowest(pick);
+    choice->position = least_busy(pick, choice->score);
+    choice->rule = LBROUTE_RULE_LEAST_WORK;
+    choice->commit = lbr_commit_rank;
 }
 
 static void commit(struct lbr_pick *pick, const struct lbr_choice *choice)
@@ -127,13 +169,15 @@ static void commit(struct lbr_pick *pick, const struct lbr_choice *choice)
 static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 {
     struct lbr_affinity affinity = lbr_affinity_look(pick);
-    double score = 0;
+    double score;
 
+    pick->scale.affinity = affinity;
+    pick->scale.known = 1;
     if (pick->ask->chains.count)
         lbr_resident_spread(pick);
-    choice->position = lbr_least_work_choose(pick, &affinity, &score);
-    choice->rule = LBROUTE_RULE_LEAST_WORK;
+    lbr_least_work_choose(pick, choice);
     choice->commit = commit;
+    score = choice->score;
     lbr_affinity_note(pick, &affinity, choice);
     lbr_resident_note(pick, choice);
     choice->score = score;
@@ -141,9 +185,12 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 
 static double score(const struct lbr_pick *pick, uint32_t position)
 {
-    struct terms terms = terms_of(pick);
+    struct lbr_work_terms terms = terms_of(pick);
+    double work = lbr_forecast_work(&pick->group->forecast, position, &terms,
+                                    lbr_latency_uncached(pick, position));
 
-    return work_at(pick, &terms, position);
+    return by_weight(pick) ? work / lbr_pick_target(pick, position)->weight
+                           : work;
 }
 
 const struct lbr_strategy lbr_strategy_least_work = {

@@ -48,6 +48,14 @@ const char *lbroute_strategy_name(size_t index)
     return index < COUNT ? strategies[index]->name : NULL;
 }
 
+unsigned lbr_strategy_uses(const struct lbr_strategy *strategy,
+                           const struct lbr_params *params)
+{
+    return params->kv_fallback == LBR_FALL_BACK_TO_WORK
+               ? strategy->uses | strategy->uses_for_work
+               : strategy->uses;
+}
+
 enum lbr_trie_kind lbr_strategy_trie_kind(const struct lbr_strategy *strategy,
                                           const struct lbr_params *params)
 {

@@ -248,6 +248,10 @@ void lbr_latency_publish(const struct lbr_target *target)
         *cell(group, target, LBR_COLUMN_AVERAGE) = average->value;
         *cell(group, target, LBR_COLUMN_TAUGHT) = (double)average->at;
     }
+    *cell(group, target, LBR_COLUMN_SLOW_FIRST) =
+        target->latency.pace.rate[LBR_PACE_FIRST].slowness;
+    *cell(group, target, LBR_COLUMN_SLOW_EACH) =
+        target->latency.pace.rate[LBR_PACE_EACH].slowness;
     publish_plane(target, group, LBR_FIRST_TOKEN);
     publish_plane(target, group, LBR_TOTAL);
     publish_work(target);
