@@ -13,8 +13,9 @@
 /* The most that one sample says. */
 #define MOST_RATIO 4
 
-/* Standard errors that are doubt. */
+/* Standard errors that are doubt, which is never less than a hundredth. */
 #define DOUBT 2
+#define LEAST_DOUBT 0.01
 
 void lbr_pace_member_init(struct lbr_pace_member *member)
 {
@@ -41,14 +42,16 @@ static void judge(struct lbr_pace *pace, struct lbr_pace_rate *rate,
 {
     double off =
         log(fmax(1.0 / MOST_RATIO, fmin(MOST_RATIO, ratio))) - pace->lean[kind];
+    double doubt;
 
     if (rate->evidence < MEMORY)
         rate->evidence += 1;
     rate->log += off / rate->evidence;
     pace->lean[kind] += off / (4 * MEMORY);
     pace->spread[kind] += (off * off - pace->spread[kind]) / MEMORY;
-    rate->slowness = exp(
-        beyond(rate->log, DOUBT * sqrt(pace->spread[kind] / rate->evidence)));
+    doubt =
+        fmax(LEAST_DOUBT, DOUBT * sqrt(pace->spread[kind] / rate->evidence));
+    rate->slowness = exp(beyond(rate->log, doubt));
 }
 
 static int makes_sense(double value)

@@ -182,7 +182,7 @@ static void learn_each_token(struct lbr_target *target, struct lbr_pace *pace,
         lbr_pace_learn_output(pace, (double)output);
     if (output >= LEAST_OUTPUT && task->first_token > 0)
         lbr_pace_learn(pace, &target->latency.pace, LBR_PACE_EACH,
-                       (task->running + target->in_flight) / 2, 0,
+                       (task->running + lbr_target_load(target) - 1) / 2, 0,
                        (total - task->first_token) / (double)(output - 1));
 }
 
