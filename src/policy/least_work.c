@@ -105,45 +105,64 @@ static void weigh(const struct lbr_pick *pick)
         left[i] /= lbr_pick_target(pick, i)->weight;
 }
 
-static double lowest(const struct lbr_pick *pick)
+/* Lets nobody else be the least. */
+static void shut_out(const struct lbr_pick *pick)
 {
-    const double *left = column(pick, LBR_COLUMN_EXPECTED);
-    uint32_t count = pick->group->count;
-    double low = (double)INFINITY;
+    double *left = column(pick, LBR_COLUMN_EXPECTED);
     uint32_t i;
 
-    if (pick->eligible == count) {
-        for (i = 0; i < count; i++)
-            low = left[i] < low ? left[i] : low;
-        return low;
-    }
-    for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
-         i = lbr_bits_next(pick->mask, count, i + 1))
-        low = left[i] < low ? left[i] : low;
-    return low;
+    for (i = 0; i < pick->group->count; i++)
+        if (!lbr_bits_has(pick->mask, i))
+            left[i] = (double)INFINITY;
 }
 
-/* The least busy member with so much work left. That of all members is known at
- * once. */
+/* The least busy of several with the same work left. */
 static uint32_t least_busy(const struct lbr_pick *pick, double work)
 {
     const double *left = column(pick, LBR_COLUMN_EXPECTED);
-    uint32_t count = pick->group->count;
     uint32_t best = LBR_BITS_NONE;
     uint32_t i;
 
-    if (!pick->filtered) {
-        best = lbr_load_order_first(&pick->group->order);
-        if (left[best] <= work)
-            return best;
-        best = LBR_BITS_NONE;
-    }
-    for (i = lbr_bits_next(pick->mask, count, 0); i != LBR_BITS_NONE;
-         i = lbr_bits_next(pick->mask, count, i + 1))
-        if (left[i] <= work &&
+    for (i = 0; i < pick->group->count; i++)
+        if (left[i] <= work && lbr_bits_has(pick->mask, i) &&
             (best == LBR_BITS_NONE || lbr_affinity_less_busy(pick, i, best)))
             best = i;
     return best;
+}
+
+/* In four strands, so that no comparison waits for the one before. */
+static double lowest(const double *left, uint32_t count)
+{
+    double low[4] = {(double)INFINITY, (double)INFINITY, (double)INFINITY,
+                     (double)INFINITY};
+    uint32_t i;
+
+    for (i = 0; i + 4 <= count; i += 4) {
+        low[0] = left[i] < low[0] ? left[i] : low[0];
+        low[1] = left[i + 1] < low[1] ? left[i + 1] : low[1];
+        low[2] = left[i + 2] < low[2] ? left[i + 2] : low[2];
+        low[3] = left[i + 3] < low[3] ? left[i + 3] : low[3];
+    }
+    for (; i < count; i++)
+        low[0] = left[i] < low[0] ? left[i] : low[0];
+    low[0] = low[1] < low[0] ? low[1] : low[0];
+    low[2] = low[3] < low[2] ? low[3] : low[2];
+    return low[2] < low[0] ? low[2] : low[0];
+}
+
+/* The order knows the least busy of all: on an idle fleet that is the one. */
+static uint32_t least(const struct lbr_pick *pick)
+{
+    const double *left = column(pick, LBR_COLUMN_EXPECTED);
+    double low = lowest(left, pick->group->count);
+    uint32_t i;
+
+    if (!pick->filtered) {
+        i = lbr_load_order_first(&pick->group->order);
+        if (left[i] <= low)
+            return i;
+    }
+    return least_busy(pick, low);
 }
 
 void lbr_least_work_choose(struct lbr_pick *pick, struct lbr_choice *choice)
@@ -154,8 +173,11 @@ void lbr_least_work_choose(struct lbr_pick *pick, struct lbr_choice *choice)
     lbr_forecast_sweep_work(&pick->group->forecast, &terms);
     if (by_weight(pick))
         weigh(pick);
-    choice->score = lowest(pick);
-    choice->position = least_busy(pick, choice->score);
+    if (pick->eligible < pick->group->count)
+        shut_out(pick);
+    choice->position = least(pick);
+    choice->score = *lbr_forecast_cell(&pick->group->forecast,
+                                       LBR_COLUMN_EXPECTED, choice->position);
     choice->rule = LBROUTE_RULE_LEAST_WORK;
     choice->commit = lbr_commit_rank;
 }
