@@ -158,6 +158,11 @@ static bool load_workload(const struct options *options, bool first,
         fprintf(stderr, "lbroute-replay: %s\n", report.error);
         return false;
     }
+    workload_skip(workload, options->skip_requests);
+    if (workload->count == 0) {
+        fprintf(stderr, "lbroute-replay: --skip-requests leaves no request\n");
+        return false;
+    }
     if (options->limit_requests > 0)
         workload_truncate(workload, options->limit_requests);
     if (options->adapters > 0)
