@@ -187,16 +187,25 @@ static void keep_answer(bench_lane *lane)
     answer->cached_tokens = (int64_t)cached;
 }
 
+/* One request in sixteen of those in flight waits for its first token. */
 static void tell_first_token(bench_lane *lane)
 {
-    const bench_answer *answer = &lane->answers[lane->next];
+    size_t waiting = 1 + lane->open_count / 16;
+    size_t which = (lane->next + lane->open_count - waiting) % lane->open_count;
 
+    lane->event.ticket = lane->open[which];
     lane->event.kind = LBROUTE_EVENT_FIRST_TOKEN;
-    lane->event.latency_ns = answer->first_ns;
+    lane->event.latency_ns = lane->answers[which].first_ns;
     bench_check(lbroute_observe(lane->router, &lane->event, lane->now),
                 "observe");
     lane->event.kind = LBROUTE_EVENT_SUCCESS;
-    lane->event.latency_ns += 1000000000;
+}
+
+static void tell_answer(bench_lane *lane)
+{
+    const bench_answer *answer = &lane->answers[lane->next];
+
+    lane->event.latency_ns = answer->first_ns + 1000000000;
     lane->event.input_tokens = answer->input_tokens;
     lane->event.cached_tokens = answer->cached_tokens;
     lane->event.output_tokens = 100;
@@ -204,9 +213,11 @@ static void tell_first_token(bench_lane *lane)
 
 void bench_lane_settle(bench_lane *lane)
 {
-    lane->event.ticket = lane->open[lane->next];
-    if (lane->answers != NULL)
+    if (lane->answers != NULL) {
         tell_first_token(lane);
+        tell_answer(lane);
+    }
+    lane->event.ticket = lane->open[lane->next];
     bench_check(lbroute_observe(lane->router, &lane->event, lane->now),
                 "observe");
     lane->open[lane->next] = lane->decision.ticket;

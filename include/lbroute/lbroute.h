@@ -2300,8 +2300,9 @@ void lbroute_latency_model_init(lbroute_latency_model *model, size_t size);
 
 /**
  * Reads what was learned of a target's latency. Only the strategies `fastest`,
- * `predicted_latency`, `adaptive`, `pipeline` and `least_work` learn it; under
- * others all is as it was when the pool last had one of these.
+ * `predicted_latency`, `adaptive` and `pipeline` learn it; under others all is
+ * as it was when the pool last had one of these. `least_work` has its own
+ * (lbroute_get_work_model()).
  *
  * @param router the router.
  * @param target the target.

@@ -26,15 +26,26 @@ double lbr_log(double value)
     return exponent * LN2 + 2 * t * sum;
 }
 
-/* A power of 2, and a series for what is left. */
+/* A power of 2, and a series for what is left, its even and its odd terms. */
 double lbr_exp(double value)
 {
     int exponent = (int)(value / LN2 + (value < 0 ? -0.5 : 0.5));
     double rest = value - exponent * LN2;
-    double sum = 1;
-    int k;
+    double square = rest * rest;
+    double even = 1.0 / 479001600;
+    double odd = 1.0 / 6227020800.0;
 
-    for (k = 14; k > 0; k--)
-        sum = 1 + rest * sum / k;
-    return ldexp(sum, exponent);
+    even = even * square + 1.0 / 3628800;
+    odd = odd * square + 1.0 / 39916800;
+    even = even * square + 1.0 / 40320;
+    odd = odd * square + 1.0 / 362880;
+    even = even * square + 1.0 / 720;
+    odd = odd * square + 1.0 / 5040;
+    even = even * square + 1.0 / 24;
+    odd = odd * square + 1.0 / 120;
+    even = even * square + 1.0 / 2;
+    odd = odd * square + 1.0 / 6;
+    even = even * square + 1;
+    odd = odd * square + 1;
+    return ldexp(even + rest * odd, exponent);
 }

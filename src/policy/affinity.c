@@ -191,44 +191,57 @@ static void visit_holders(const struct lbr_pick *pick,
 
 /* Whoever holds a node holds those above it, and has been visited for the
  * deepest it holds; above a node that all hold nothing is new. */
+/* From the deepest node up to |end|, which is not visited. */
 static void visit(const struct lbr_pick *pick, struct lbr_affinity *affinity,
-                  const struct lbr_trie_node *all, double *uncached)
+                  const struct lbr_trie_node *end, double *uncached)
 {
     const struct lbr_trie_node *node = pick->match.node;
 
     affinity->survey = ++pick->router->surveys;
-    affinity->known_to_all = all ? lbr_trie_depth(pick->match, all) : 0;
-    for (; node != all; node = node->parent)
+    for (; node != end; node = node->parent)
         visit_holders(pick, affinity, node, uncached);
 }
 
-/* The deepest node of the match that all members hold, or NULL. */
-static const struct lbr_trie_node *known_to_all(const struct lbr_pick *pick)
+/* The deepest node of the match that so many members hold, or NULL. */
+static const struct lbr_trie_node *held_by(const struct lbr_pick *pick,
+                                           uint32_t members)
 {
     const struct lbr_trie_node *node = pick->match.node;
 
-    while (node && node->holder_count < pick->group->count)
+    while (node && node->holder_count < members)
         node = node->parent;
     return node;
+}
+
+static size_t depth_of(const struct lbr_pick *pick,
+                       const struct lbr_trie_node *node)
+{
+    return node ? lbr_trie_depth(pick->match, node) : 0;
 }
 
 void lbr_affinity_survey(const struct lbr_pick *pick,
                          struct lbr_affinity *affinity)
 {
-    visit(pick, affinity, known_to_all(pick), NULL);
+    const struct lbr_trie_node *all = held_by(pick, pick->group->count);
+
+    affinity->known_to_all = depth_of(pick, all);
+    visit(pick, affinity, all, NULL);
 }
 
 void lbr_affinity_spread(const struct lbr_pick *pick,
-                         struct lbr_affinity *affinity, double *uncached)
+                         const struct lbr_affinity *affinity, uint32_t many,
+                         double *uncached)
 {
-    const struct lbr_trie_node *all = known_to_all(pick);
-    double common =
-        missing(affinity, all ? lbr_trie_depth(pick->match, all) : 0);
+    uint32_t count = pick->group->count;
+    const struct lbr_trie_node *end =
+        held_by(pick, many < count ? many : count);
+    double common = missing(affinity, depth_of(pick, end));
+    struct lbr_affinity visited = *affinity;
     uint32_t i;
 
-    for (i = 0; i < pick->group->count; i++)
+    for (i = 0; i < count; i++)
         uncached[i] = common;
-    visit(pick, affinity, all, uncached);
+    visit(pick, &visited, end, uncached);
 }
 
 size_t lbr_affinity_held(const struct lbr_pick *pick,

@@ -37,10 +37,12 @@ void lbr_affinity_note(const struct lbr_pick *pick,
 void lbr_affinity_survey(const struct lbr_pick *pick,
                          struct lbr_affinity *affinity);
 
-/* The same, and fills in by position which part of the prompt each does not
- * know. */
+/* Fills in by position which part of the prompt each does not know. Holders are
+ * told apart as long as they are fewer than |many|; of the others it is assumed
+ * that they hold what so many do. */
 void lbr_affinity_spread(const struct lbr_pick *pick,
-                         struct lbr_affinity *affinity, double *uncached);
+                         const struct lbr_affinity *affinity, uint32_t many,
+                         double *uncached);
 
 /* Leading bytes of the prompt that a member knows, surveyed or not. */
 size_t lbr_affinity_held(const struct lbr_pick *pick,

@@ -51,14 +51,6 @@ double lbr_latency_uncached(const struct lbr_pick *pick, uint32_t position)
     return 1 - (isnan(resident) ? remembered_part(pick, position) : resident);
 }
 
-static uint64_t uncached_tokens(const struct lbr_pick *pick, uint32_t position,
-                                int *told)
-{
-    double tokens = (double)tokens_of(pick, told);
-
-    return (uint64_t)(tokens * lbr_latency_uncached(pick, position) + 0.5);
-}
-
 struct lbr_forecast_request lbr_latency_request(const struct lbr_pick *pick)
 {
     int told;
@@ -69,13 +61,47 @@ struct lbr_forecast_request lbr_latency_request(const struct lbr_pick *pick)
     return request;
 }
 
+/* The same where pace is kept: by the planes that all have in common. */
+static double paced(const struct lbr_pick *pick, uint32_t position,
+                    enum lbr_latency_kind kind, double work)
+{
+    const struct lbr_work_times *times = &pick->group->latency_mean.times;
+    const struct lbr_target *target = lbr_pick_target(pick, position);
+    const struct lbr_pace_rate *rate = target->latency.pace.rate;
+    double running = lbr_target_load(target);
+    double first =
+        rate[LBR_PACE_FIRST].slowness *
+        lbr_least_squares_at(&times->plane[LBR_PACE_FIRST], running, work);
+
+    if (!lbr_work_times_known(times, LBR_PACE_FIRST))
+        return (double)NAN;
+    if (kind == LBR_FIRST_TOKEN)
+        return first;
+    if (!lbr_work_times_known(times, LBR_PACE_EACH))
+        return (double)NAN;
+    return first +
+           times->pace.output.value * rate[LBR_PACE_EACH].slowness *
+               lbr_least_squares_at(&times->plane[LBR_PACE_EACH], running, 0);
+}
+
+static double expected(const struct lbr_pick *pick, uint32_t position,
+                       enum lbr_latency_kind kind, double uncached)
+{
+    const struct lbr_forecast *forecast = &pick->group->forecast;
+    struct lbr_forecast_request request = lbr_latency_request(pick);
+
+    request.input *= uncached;
+    if (pick->group->uses & LBR_USES_PACE)
+        return paced(pick, position, kind,
+                     request.input + lbr_forecast_queue(forecast, position,
+                                                        request.mean_input));
+    return lbr_forecast_one(forecast, kind, position, &request);
+}
+
 double lbr_latency_expected(const struct lbr_pick *pick, uint32_t position,
                             enum lbr_latency_kind kind)
 {
-    struct lbr_forecast_request request = lbr_latency_request(pick);
-
-    request.input *= lbr_latency_uncached(pick, position);
-    return lbr_forecast_one(&pick->group->forecast, kind, position, &request);
+    return expected(pick, position, kind, lbr_latency_uncached(pick, position));
 }
 
 /* Whether at least half of the eligible members are known. */
@@ -143,13 +169,14 @@ void lbr_latency_try(struct lbr_choice *choice, uint32_t position)
 
 void lbr_latency_note(const struct lbr_pick *pick, struct lbr_choice *choice)
 {
+    double uncached = lbr_latency_uncached(pick, choice->position);
+    double tokens = (double)tokens_of(pick, &choice->tokens_told);
     int kind;
 
     for (kind = 0; kind < LBR_LATENCY_KINDS; kind++)
-        choice->expected[kind] = lbr_latency_expected(
-            pick, choice->position, (enum lbr_latency_kind)kind);
-    choice->tokens =
-        uncached_tokens(pick, choice->position, &choice->tokens_told);
+        choice->expected[kind] = expected(
+            pick, choice->position, (enum lbr_latency_kind)kind, uncached);
+    choice->tokens = (uint64_t)(tokens * uncached + 0.5);
 }
 
 void lbr_latency_send(struct lbr_pick *pick, const struct lbr_choice *choice,

@@ -28,8 +28,9 @@
  * known. */
 #define RUNNING_TOKENS 2.0 /* kilotokens */
 
-/* A token that must be computed drives another one out of a full cache. */
-#define EVICTION 1.0
+/* A token that must be computed drives another one out of a full cache: every
+ * other one is missed. */
+#define EVICTION 0.5
 
 /* The same where nothing is found any more of what was expected: what is driven
  * out there is missed by many. */
@@ -39,6 +40,11 @@
  * both count, a tenth as much as time to the first token each. Ten times as
  * much would balance numbers and throw caches away. */
 #define SHARING 0.4
+
+/* So many holders of a part of the prompt are not looked at one by one, at
+ * first; after so many disappointments they are. */
+#define MANY_HOLDERS 8
+#define MANY_TRIES 6
 
 double lbr_least_work_eviction(const struct lbr_work_times *times)
 {
@@ -85,15 +91,20 @@ static double *column(const struct lbr_pick *pick, int which)
     return lbr_forecast_column(&pick->group->forecast, which);
 }
 
-/* By what was sent where, unless events tell of somebody. */
-static void fill_uncached(struct lbr_pick *pick)
+/* By what was sent where, unless events tell of somebody. Returns whether that
+ * is all true, and not just the best that can be. */
+static int fill_uncached(const struct lbr_pick *pick, uint32_t many)
 {
     double *uncached = column(pick, LBR_COLUMN_UNCACHED);
     uint32_t i;
 
-    lbr_affinity_spread(pick, &pick->scale.affinity, uncached);
-    for (i = 0; pick->look && i < pick->group->count; i++)
+    if (!pick->look) {
+        lbr_affinity_spread(pick, &pick->scale.affinity, many, uncached);
+        return many > pick->group->count;
+    }
+    for (i = 0; i < pick->group->count; i++)
         uncached[i] = lbr_latency_uncached(pick, i);
+    return 1;
 }
 
 static void weigh(const struct lbr_pick *pick)
@@ -117,17 +128,21 @@ static void shut_out(const struct lbr_pick *pick)
             left[i] = (double)INFINITY;
 }
 
-/* The least busy of several with the same work left. */
+/* The least busy of several with the same work left; whoever is shut out has
+ * more than any. */
 static uint32_t least_busy(const struct lbr_pick *pick, double work)
 {
     const double *left = column(pick, LBR_COLUMN_EXPECTED);
+    uint32_t count = pick->group->count;
     uint32_t best = LBR_BITS_NONE;
     uint32_t i;
 
-    for (i = 0; i < pick->group->count; i++)
-        if (left[i] <= work && lbr_bits_has(pick->mask, i) &&
-            (best == LBR_BITS_NONE || lbr_affinity_less_busy(pick, i, best)))
+    for (i = 0; i < count; i++) {
+        if (left[i] > work || !lbr_bits_has(pick->mask, i))
+            continue;
+        if (best == LBR_BITS_NONE || lbr_affinity_less_busy(pick, i, best))
             best = i;
+    }
     return best;
 }
 
@@ -166,17 +181,70 @@ static uint32_t least(const struct lbr_pick *pick)
     return least_busy(pick, low);
 }
 
-void lbr_least_work_choose(struct lbr_pick *pick, struct lbr_choice *choice)
+/* Sweeps with what is assumed to be cached. */
+static int sweep(const struct lbr_pick *pick,
+                 const struct lbr_work_terms *terms, uint32_t many)
 {
-    struct lbr_work_terms terms = terms_of(pick);
+    int exact = fill_uncached(pick, many);
 
-    fill_uncached(pick);
-    lbr_forecast_sweep_work(&pick->group->forecast, &terms);
+    lbr_forecast_sweep_work(&pick->group->forecast, terms);
     if (by_weight(pick))
         weigh(pick);
     if (pick->eligible < pick->group->count)
         shut_out(pick);
-    choice->position = least(pick);
+    return exact;
+}
+
+static double work_at(const struct lbr_pick *pick,
+                      const struct lbr_work_terms *terms, uint32_t position,
+                      double uncached)
+{
+    double work =
+        lbr_forecast_work(&pick->group->forecast, position, terms, uncached);
+
+    return by_weight(pick) ? work / lbr_pick_target(pick, position)->weight
+                           : work;
+}
+
+/* Whether what was assumed of a member is true. If not, it is put right. */
+static int confirm(const struct lbr_pick *pick,
+                   const struct lbr_work_terms *terms, uint32_t position)
+{
+    double *assumed = column(pick, LBR_COLUMN_UNCACHED) + position;
+    double uncached = lbr_latency_uncached(pick, position);
+
+    if (uncached <= *assumed)
+        return 1;
+    *assumed = uncached;
+    column(pick, LBR_COLUMN_EXPECTED)[position] =
+        work_at(pick, terms, position, uncached);
+    return 0;
+}
+
+/* A head that most prompts share has many holders, more than it takes to find
+ * the best: nobody is better than if he held it, so the first of whom that is
+ * true is the one. */
+static uint32_t least_of_all(const struct lbr_pick *pick)
+{
+    struct lbr_work_terms terms = terms_of(pick);
+    int exact = sweep(pick, &terms, MANY_HOLDERS);
+    uint32_t best = least(pick);
+    int tries;
+
+    for (tries = 0; !exact && tries < MANY_TRIES; tries++) {
+        exact = confirm(pick, &terms, best);
+        if (!exact)
+            best = least(pick);
+    }
+    if (exact)
+        return best;
+    sweep(pick, &terms, UINT32_MAX);
+    return least(pick);
+}
+
+void lbr_least_work_choose(struct lbr_pick *pick, struct lbr_choice *choice)
+{
+    choice->position = least_of_all(pick);
     choice->score = *lbr_forecast_cell(&pick->group->forecast,
                                        LBR_COLUMN_EXPECTED, choice->position);
     choice->rule = LBROUTE_RULE_LEAST_WORK;
@@ -209,11 +277,9 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 static double score(const struct lbr_pick *pick, uint32_t position)
 {
     struct lbr_work_terms terms = terms_of(pick);
-    double work = lbr_forecast_work(&pick->group->forecast, position, &terms,
-                                    lbr_latency_uncached(pick, position));
 
-    return by_weight(pick) ? work / lbr_pick_target(pick, position)->weight
-                           : work;
+    return work_at(pick, &terms, position,
+                   lbr_latency_uncached(pick, position));
 }
 
 const struct lbr_strategy lbr_strategy_least_work = {

@@ -109,6 +109,15 @@ void lbr_latency_publish_others(const struct lbr_target *target, double others)
         *cell(group, target, LBR_COLUMN_OTHERS) = others;
 }
 
+static void publish_slowness(const struct lbr_target *target,
+                             const struct lbr_group *group)
+{
+    const struct lbr_pace_rate *rate = target->latency.pace.rate;
+
+    *cell(group, target, LBR_COLUMN_SLOW_FIRST) = rate[LBR_PACE_FIRST].slowness;
+    *cell(group, target, LBR_COLUMN_SLOW_EACH) = rate[LBR_PACE_EACH].slowness;
+}
+
 /* ---- learning ---- */
 
 /* Uncached input as it was reported, else as it was told by the request; -1 if
@@ -194,8 +203,6 @@ static void learn_pace(struct lbr_target *target, struct lbr_group *group,
 {
     struct lbr_work_times *times = &group->latency_mean.times;
 
-    if (!(group->uses & LBR_USES_PACE))
-        return;
     lbr_work_times_learn(
         times, &target->latency.pace, LBR_PACE_FIRST, task->running,
         task->queue + fmax(own, 0) / LBR_TOKENS_PER_UNIT, task->first_token);
@@ -203,6 +210,7 @@ static void learn_pace(struct lbr_target *target, struct lbr_group *group,
     if (cached >= 0)
         lbr_pace_learn_found(&times->pace, (double)task->matched,
                              (double)cached);
+    publish_slowness(target, group);
 }
 
 void lbr_latency_learn(struct lbr_target *target, const struct lbr_task *task,
@@ -214,8 +222,11 @@ void lbr_latency_learn(struct lbr_target *target, const struct lbr_task *task,
 
     if (!group)
         return;
-    learn_pace(target, group, task, total, own, cached, output);
     learn_input(&group->latency_mean, own);
+    if (group->uses & LBR_USES_PACE) {
+        learn_pace(target, group, task, total, own, cached, output);
+        return;
+    }
     learn(target, group, LBR_FIRST_TOKEN, task, task->first_token, now);
     learn(target, group, LBR_TOTAL, task, total, now);
     lbr_latency_publish(target);
@@ -251,10 +262,7 @@ void lbr_latency_publish(const struct lbr_target *target)
         *cell(group, target, LBR_COLUMN_AVERAGE) = average->value;
         *cell(group, target, LBR_COLUMN_TAUGHT) = (double)average->at;
     }
-    *cell(group, target, LBR_COLUMN_SLOW_FIRST) =
-        target->latency.pace.rate[LBR_PACE_FIRST].slowness;
-    *cell(group, target, LBR_COLUMN_SLOW_EACH) =
-        target->latency.pace.rate[LBR_PACE_EACH].slowness;
+    publish_slowness(target, group);
     publish_plane(target, group, LBR_FIRST_TOKEN);
     publish_plane(target, group, LBR_TOTAL);
     publish_work(target);
