@@ -199,7 +199,7 @@ static void put_health(json_t *object, const struct target_view *view)
     const lbroute_target_stats *stats = &view->stats;
 
     json_put(object, "state",
-             json_string(target_state_name(target_view_state(view))));
+             json_string(target_state_name((int)target_view_state(view))));
     json_put(object, "benched", json_boolean(stats->benched));
     json_put(object, "bench_left_ms", json_ms(stats->bench_left_ns));
     json_put(object, "on_trial", json_boolean(stats->on_trial));
