@@ -124,21 +124,23 @@ static const char *const needles[] = {
 
 static bool starts_with_needle(const char *text, size_t len)
 {
-    for (size_t i = 0; i < sizeof needles / sizeof *needles; i++)
-        if (len >= strlen(needles[i]) && text[1] == needles[i][1] &&
-            memcmp(text, needles[i], strlen(needles[i])) == 0)
+    for (size_t i = 0; i < sizeof needles / sizeof *needles; i++) {
+        size_t needle = strlen(needles[i]);
+        if (len >= needle && memcmp(text, needles[i], needle) == 0)
             return true;
+    }
     return false;
 }
 
+/* Every token of every answer passes here: a plain loop is faster than
+ * searches that stop at each of so many quotes. */
 static bool has_needle(const char *data, size_t len)
 {
-    const char *end = data + len;
-
-    while ((data = memchr(data, '"', (size_t)(end - data))) != NULL) {
-        if (starts_with_needle(data, (size_t)(end - data)))
+    for (size_t i = 0; i + 1 < len; i++) {
+        char c = data[i + 1];
+        if (data[i] == '"' && (c == 'u' || c == 'e' || c == 'm' || c == 'r') &&
+            starts_with_needle(data + i, len - i))
             return true;
-        data++;
     }
     return false;
 }

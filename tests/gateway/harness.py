@@ -26,7 +26,7 @@ MOCK = os.environ.get("LBROUTE_MOCK", "lbroute-mock-engine")
 
 # Sanitizers slow programs down, and keep what was freed.
 SANITIZED = bool(os.environ.get("LBROUTE_SANITIZED"))
-PATIENCE = 5 if SANITIZED else 1
+PATIENCE = 3 if SANITIZED else 1
 
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
