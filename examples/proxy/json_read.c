@@ -197,6 +197,13 @@ static bool is_blank(const char *text, size_t len)
     return true;
 }
 
+/* These two are blanks to yajl, and stand in no JSON, strings included. */
+static const char *odd_blank(const char *text, size_t len)
+{
+    const char *found = memchr(text, '\v', len);
+    return found ? found : memchr(text, '\f', len);
+}
+
 static bool parse(struct reader *reader, const char *text, size_t len,
                   struct json_read_error *error)
 {
@@ -237,11 +244,13 @@ static bool parse(struct reader *reader, const char *text, size_t len,
 json_t *json_read(const char *text, size_t len, struct json_read_error *error)
 {
     struct reader reader = {.code = json_error_invalid_syntax};
-    const char *half = half_a_pair(text, text + len);
-    if (half != text + len) {
+    const char *wrong = len ? odd_blank(text, len) : NULL;
+    if (!wrong)
+        wrong = half_a_pair(text, text + len);
+    if (wrong != text + len) {
         if (error) {
             error->code = json_error_invalid_syntax;
-            locate(error, text, (size_t)(half - text));
+            locate(error, text, (size_t)(wrong - text));
         }
         return NULL;
     }

@@ -161,6 +161,8 @@ static void no_json(void **state)
         "{\"model\":\"SECRET\"}{\"model\":\"SECRET\"}",
         "{" HELLO "}\"SECRET",
         "{" HELLO "} tru",
+        "{" HELLO "}\f",
+        "\v{" HELLO "}",
         "{'model':'SECRET'}",
         "{\"model\":\"SECRET\",}",
         "{\"model\":\"SECRET}",
