@@ -14,6 +14,12 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config libxxhash-dev
 test_packages=(g++ clang libclang-rt-14-dev clang-format-14 libcmocka-dev
     libmsgpack-dev doxygen)
 
+# What the gateway is tested with besides: official clients, a browser.
+# Node.js may come from elsewhere.
+gateway_packages=(python3-venv chromium)
+command -v node >/dev/null || gateway_packages+=(nodejs)
+command -v npm >/dev/null || gateway_packages+=(npm)
+
 fail() {
     echo "$(basename "$0"): $*" >&2
     exit 1

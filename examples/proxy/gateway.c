@@ -145,8 +145,7 @@ static void apply_rest(struct gateway *gateway, const struct config *config)
     char error[512] = "";
     signals_apply(gateway->signals, config);
     journal_resize(gateway->journal, config->decisions, config->explain_rate);
-    if (*config->prices &&
-        !prices_load(gateway, config->prices, error, sizeof error))
+    if (!prices_load(gateway, config->prices, error, sizeof error))
         log_line("prices: %s", error);
     if (gateway->listener)
         listener_apply(gateway->listener, config);

@@ -100,16 +100,20 @@ class Browser:
                            newWindow=True)  # In a tab it would be hidden.
         session = self.call("Target.attachToTarget", flatten=True,
                             targetId=target["targetId"])["sessionId"]
-        page = Page(self, session)
+        page = Page(self, session, target["targetId"])
         page.prepare(width, height, dark)
         page.call("Page.navigate", url=url)
         return page
 
 
 class Page:
-    def __init__(self, browser, session):
+    def __init__(self, browser, session, target):
         self.browser = browser
         self.session = session
+        self.target = target
+
+    def close(self):
+        self.browser.call("Target.closeTarget", targetId=self.target)
 
     def call(self, method, **parameters):
         return self.browser.call(method, self.session, **parameters)
@@ -117,11 +121,14 @@ class Page:
     def prepare(self, width, height, dark):
         for domain in ["Page", "Runtime", "Network", "Log"]:
             self.call(domain + ".enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=width,
-                  height=height, deviceScaleFactor=1, mobile=False)
+        self.resize(width, height)
         self.call("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme",
              "value": "dark" if dark else "light"}])
+
+    def resize(self, width, height=900):
+        self.call("Emulation.setDeviceMetricsOverride", width=width,
+                  height=height, deviceScaleFactor=1, mobile=False)
 
     def run(self, script):
         """The value of an expression in the page."""
@@ -135,7 +142,7 @@ class Page:
     def wait(self, script, seconds=20):
         """Waits until an expression is true."""
         deadline = time.monotonic() + seconds
-        while not self.run(script):
+        while not self.run(f"Boolean({script})"):
             if time.monotonic() > deadline:
                 raise TimeoutError(script)
             time.sleep(0.1)
