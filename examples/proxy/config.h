@@ -153,6 +153,10 @@ struct config_error {
  */
 struct config *config_load(const char *path, struct config_error *error);
 
+/** The same for a text, as the file of that path. */
+struct config *config_parse(const char *path, const char *text, size_t len,
+                            struct config_error *error);
+
 /** NULL does nothing. */
 void config_free(struct config *config);
 

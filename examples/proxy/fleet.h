@@ -48,7 +48,7 @@ struct fleet {
     size_t count;
     struct fleet_name *names; /**< Of models and adapters, sorted. */
     size_t name_count;
-    size_t tokenize_turn; /**< Counts requests for token ids. */
+    size_t tokenize_turn;      /**< Counts requests for token ids. */
     lbroute_pool default_pool; /**< 0: none. */
     const char *only_model;    /**< That all targets serve; NULL: none is. */
 };
