@@ -342,6 +342,7 @@ class Metrics(Running):
                            "model": model}).encode()
         before = self.engine.state()["open"]
         client = socket.create_connection(self.engine.address())
+        self.addCleanup(client.close)
         client.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d"
                        b"\r\n\r\n%s" % (CHAT.encode(), len(body), body))
         self.wait_for("it is there", open=before + 1)
@@ -461,7 +462,7 @@ class Faults(Running):
 
     def test_what_is_no_fault(self):
         for wrong in ({"stauts": 500}, {"rate": 2}, {"status": "x"},
-                      {"scope": "moon"}, {"delay_ms": -1}):
+                      {"status": 204}, {"scope": "moon"}, {"delay_ms": -1}):
             with self.assertRaises(ValueError):
                 self.engine.faults(**wrong)
 
@@ -506,7 +507,7 @@ class Pace(unittest.TestCase):
                 "prompt": "x" * 4 * tokens, "max_tokens": answers})
             passed = time.monotonic() - begin
         self.assertGreater(passed, expected * 0.999)
-        self.assertLess(passed, expected + 0.3)
+        self.assertLess(passed, expected + 1.0)
 
     def test_speed(self):
         body = {"prompt": "Hello", "max_tokens": 200}
@@ -514,33 +515,36 @@ class Pace(unittest.TestCase):
             begin = time.monotonic()
             engine.post("/v1/completions", body)
             passed = time.monotonic() - begin
-        # 200 steps of 9.73 ms.
+        # 200 steps of 9.73 ms, twenty times as fast.
         self.assertGreater(passed, 0.096)
-        self.assertLess(passed, 0.5)
+        self.assertLess(passed, 1.5)
 
 
 class Many(Running):
-    options = ("--speed", "5", "--max-seqs", "1024")
+    # Slow, so that the first one lasts until the last one has come.
+    options = ("--speed", "0.5", "--max-seqs", "1024")
+    TOKENS = 80
 
     def test_a_thousand_streams(self):
         """All run at once, and every byte is right."""
         clients = [self.open(index) for index in range(1000)]
         self.wait_for("all run", open_streams=1000)
         wrong = [index for index, client in enumerate(clients)
-                 if self.text_of(client) != chat_answer(f"Number {index}", 60)]
+                 if self.text_of(client) !=
+                 chat_answer(f"Number {index}", self.TOKENS)]
         self.assertEqual(wrong, [])
         self.wait_for("nothing is left", open=0, running=0, kv_usage=0.0)
         self.assertEqual(self.engine.state()["counts"]["completed"], 1000)
 
     def open(self, index):
         client = http.client.HTTPConnection(*self.engine.address(), timeout=60)
+        self.addCleanup(client.close)
         client.request("POST", CHAT, json.dumps(
-            user(f"Number {index}", stream=True, max_tokens=60)))
+            user(f"Number {index}", stream=True, max_tokens=self.TOKENS)))
         return client
 
     def text_of(self, client):
         text = client.getresponse().read().decode()
-        client.close()
         return "".join(data["choices"][0]["delta"]["content"]
                        for _, data in events(text) if data != "[DONE]")
 
