@@ -10,7 +10,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # What a release build needs, and what the tests need besides (Debian 12).
 build_packages=(gcc libc6-dev meson ninja-build pkg-config libxxhash-dev
     zlib1g-dev liblzma-dev libjansson-dev libevent-dev libssl-dev
-    libzmq3-dev libyaml-dev)
+    libzmq3-dev libyaml-dev libyajl-dev)
 test_packages=(g++ clang libclang-rt-14-dev clang-format-14 libcmocka-dev
     libmsgpack-dev doxygen)
 
