@@ -38,7 +38,9 @@ struct backend {
     uint64_t outcomes[LBROUTE_EVENT_COUNT];
     uint64_t scrapes, scrape_failures;
     uint64_t kv_batches, kv_gaps, kv_replays;
-    int64_t scraped_at; /**< Time of the last good one, ns; -1: none. */
+    uint64_t complained_at; /**< Time of the latest line in the log about it,
+                             * ns; 0: none. */
+    int64_t scraped_at;     /**< Time of the last good one, ns; -1: none. */
     struct backend *next;
 };
 
