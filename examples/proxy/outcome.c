@@ -54,7 +54,7 @@ static void add_record(struct exchange *exchange, int result,
     record.attempt = exchange->attempts;
     record.decision = *decision;
     record.decision_us = took_s * 1e6;
-    record.first_token_ms = record.total_ms = nan("");
+    record.first_token_ms = record.total_ms = (double)NAN;
     record.input_tokens = record.cached_tokens = record.output_tokens = -1;
     exchange->record = journal_add(exchange->gateway->journal, &record);
 }
