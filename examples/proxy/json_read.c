@@ -10,7 +10,10 @@
 enum { NUMBER_MAX = 512 };
 
 struct reader {
+    yajl_handle yajl; /* NULL: all of the text was read. */
+    size_t len;
     json_t *root;
+    size_t end; /* Of the root in the text, once it is complete. */
     json_t *open[JSON_READ_LEVELS]; /* Borrowed: the root holds them all. */
     size_t depth;
     char *key; /* Of the value that comes next, in the object on top. */
@@ -24,6 +27,13 @@ static int refuse(struct reader *reader, enum json_error_code code)
     return 0;
 }
 
+/* A number at the very end is told of only when there is no more. */
+static void note_end(struct reader *reader)
+{
+    reader->end =
+        reader->yajl ? yajl_get_bytes_consumed(reader->yajl) : reader->len;
+}
+
 /* Takes a value over, into the container on top. */
 static int put(struct reader *reader, json_t *value)
 {
@@ -32,6 +42,7 @@ static int put(struct reader *reader, json_t *value)
         return refuse(reader, json_error_out_of_memory);
     if (!top) {
         reader->root = value;
+        note_end(reader);
         return 1;
     }
     if (json_is_array(top))
@@ -69,6 +80,7 @@ static int on_end(void *context)
 {
     struct reader *reader = context;
     reader->depth--;
+    note_end(reader);
     return 1;
 }
 
@@ -176,6 +188,15 @@ static const char *half_a_pair(const char *text, const char *end)
     return end;
 }
 
+/* yajl waits for the rest of a token that begins behind the value. */
+static bool is_blank(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!text[i] || !strchr(" \t\r\n", text[i]))
+            return false;
+    return true;
+}
+
 static bool parse(struct reader *reader, const char *text, size_t len,
                   struct json_read_error *error)
 {
@@ -195,13 +216,19 @@ static bool parse(struct reader *reader, const char *text, size_t len,
         refuse(reader, json_error_out_of_memory);
         return false;
     }
+    reader->yajl = handle;
+    reader->len = len;
     /* jansson checks UTF-8 when it makes a string, more strictly. */
     yajl_config(handle, yajl_dont_validate_strings, 1);
     yajl_status status = yajl_parse(handle, (const unsigned char *)text, len);
     size_t at = yajl_get_bytes_consumed(handle);
+    reader->yajl = NULL;
     if (status == yajl_status_ok)
         status = yajl_complete_parse(handle);
     yajl_free(handle);
+    if (status == yajl_status_ok &&
+        !is_blank(text + reader->end, len - reader->end))
+        status = yajl_status_error;
     if (status != yajl_status_ok && error)
         locate(error, text, at < len ? at : len);
     return status == yajl_status_ok;
