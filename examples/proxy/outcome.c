@@ -128,6 +128,14 @@ static void complete_record(const struct exchange *exchange,
     record->output_tokens = event->output_tokens;
 }
 
+void exchange_note_status(struct exchange *exchange, int status)
+{
+    struct journal_record *record =
+        journal_find(exchange->gateway->journal, exchange->record);
+    if (record && !record->status)
+        record->status = status;
+}
+
 void exchange_settle(struct exchange *exchange, int kind)
 {
     struct gateway *gateway = exchange->gateway;

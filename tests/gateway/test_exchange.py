@@ -534,7 +534,9 @@ class Retries(Case):
                 engine.gone.set()
         engine = self.engine(script)
         gateway = self.gateway([engine], "timeouts: {idle: 0.5}")
+        begun = time.monotonic()
         found = self.ask(gateway, chat(True))
+        self.assertLess(time.monotonic() - begun, 3)
         self.assertFalse(found.complete)
         self.assertTrue(engine.gone.wait(3))
         self.assert_settled(gateway, cut_short_total=1)
@@ -760,6 +762,7 @@ class Doors(Case):
         engine = self.engine()
         gateway = self.gateway([engine])
         line = f"POST {PATH} HTTP/1.1\r\nHost: x\r\n"
+        count = 0
         for name, text in (
                 ("both", line + "Content-Length: 5\r\n"
                  "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
@@ -786,7 +789,9 @@ class Doors(Case):
                 self.assertEqual(found.status, 400)
                 self.assertEqual(found.headers.get("connection"), "close")
                 self.assertEqual(sock.recv(10), b"")
+                count += 1
         self.assertEqual(engine.requests, [])
+        self.assert_settled(gateway, refused_total=count, requests_total=count)
 
     def test_large(self):
         """Headers 431, bodies 413."""
