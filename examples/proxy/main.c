@@ -27,41 +27,45 @@ struct options {
     bool check;
 };
 
-/* Status to exit with at once; -1: go on. */
+enum { CHECK = 256, VERSION, HELP };
+
+/* Of one option: the status to exit with at once; -1: go on. */
+static int take(int name, struct options *options)
+{
+    switch (name) {
+    case 'c':
+        options->config = optarg;
+        return -1;
+    case CHECK:
+        options->check = true;
+        return -1;
+    case VERSION:
+        printf("lbroute-proxy %s\n", lbroute_version());
+        return EXIT_SUCCESS;
+    case HELP:
+        fputs(USAGE, stdout);
+        return EXIT_SUCCESS;
+    default:
+        fputs(USAGE, stderr);
+        return 2;
+    }
+}
+
 static int read_options(int argc, char **argv, struct options *options)
 {
-    enum { CHECK = 256, HELP_CONFIG, VERSION, HELP };
     static const struct option NAMES[] = {
         {"config", required_argument, NULL, 'c'},
         {"check", no_argument, NULL, CHECK},
-        {"help-config", no_argument, NULL, HELP_CONFIG},
         {"version", no_argument, NULL, VERSION},
         {"help", no_argument, NULL, HELP},
         {NULL, 0, NULL, 0},
     };
-    int name = 0;
-    while ((name = getopt_long(argc, argv, "c:", NAMES, NULL)) != -1) {
-        switch (name) {
-        case 'c':
-            options->config = optarg;
-            break;
-        case CHECK:
-            options->check = true;
-            break;
-        case HELP_CONFIG:
-            config_print_help(stdout);
-            return EXIT_SUCCESS;
-        case VERSION:
-            printf("lbroute-proxy %s\n", lbroute_version());
-            return EXIT_SUCCESS;
-        case HELP:
-            fputs(USAGE, stdout);
-            return EXIT_SUCCESS;
-        default:
-            fputs(USAGE, stderr);
-            return 2;
-        }
-    }
+    int name = 0, status = -1;
+    while (status < 0 &&
+           (name = getopt_long(argc, argv, "c:", NAMES, NULL)) != -1)
+        status = take(name, options);
+    if (status >= 0)
+        return status;
     if (!options->config && optind < argc)
         options->config = argv[optind++];
     if (options->config && optind == argc)
