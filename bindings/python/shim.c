@@ -9,14 +9,17 @@ int lbrpy_pick_request(lbroute_router *router, const lbroute_request *request,
 }
 
 int lbrpy_pick(lbroute_router *router, lbroute_pool pool, uint64_t now,
-               const char *session, size_t session_len, const char *client,
-               size_t client_len, const char *prompt, size_t prompt_len,
-               int64_t input_tokens, lbroute_decision *decision)
+               const char *model, size_t model_len, const char *session,
+               size_t session_len, const char *client, size_t client_len,
+               const char *prompt, size_t prompt_len, int64_t input_tokens,
+               lbroute_decision *decision)
 {
     lbroute_request request;
 
     lbroute_request_init(&request, sizeof request);
     request.pool = pool;
+    request.model = model;
+    request.model_len = model_len;
     request.session = session;
     request.session_len = session_len;
     request.client = client;

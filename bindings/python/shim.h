@@ -19,9 +19,10 @@ int lbrpy_pick_request(lbroute_router *router, const lbroute_request *request,
 
 /** The same of a request that has nothing but these. */
 int lbrpy_pick(lbroute_router *router, lbroute_pool pool, uint64_t now,
-               const char *session, size_t session_len, const char *client,
-               size_t client_len, const char *prompt, size_t prompt_len,
-               int64_t input_tokens, lbroute_decision *decision);
+               const char *model, size_t model_len, const char *session,
+               size_t session_len, const char *client, size_t client_len,
+               const char *prompt, size_t prompt_len, int64_t input_tokens,
+               lbroute_decision *decision);
 
 /** lbroute_observe() of a decision's ticket, nothing measured. */
 int lbrpy_settle(lbroute_router *router, const lbroute_decision *decision,

@@ -9,7 +9,7 @@ from typing import Any, Iterable, Optional, Sequence
 from . import _structs
 from ._codes import KvKind, Medium
 from ._lbroute import ffi, lib
-from ._request import Numbers, Text, as_bytes, as_numbers
+from ._request import Numbers, Text, as_bytes, as_numbers, as_view
 
 
 @dataclass
@@ -54,7 +54,7 @@ def _put(struct: Any, event: KvEvent, keep: list[Any]) -> None:
             setattr(struct, name, data)
             setattr(struct, count, len(data))
     for name in ("adapter", "salt"):
-        data = ffi.from_buffer(as_bytes(getattr(event, name)))
+        data = as_view(getattr(event, name))
         keep.append(data)
         setattr(struct, name, data)
         setattr(struct, name + "_len", len(data))

@@ -125,16 +125,17 @@ class Pool:
             if scorer.pool is self:
                 router._scorers.pop(scorer.handle, None)
 
-    def pick(self, *, session: Optional[Text] = None,
-             client: Optional[Text] = None, prompt: Optional[Text] = None,
-             input_tokens: Optional[int] = None, now: Optional[int] = None,
-             **fields: Unpack[RequestFields]) -> Decision:
+    def pick(self, *, model: Optional[Text] = None,
+             session: Optional[Text] = None, client: Optional[Text] = None,
+             prompt: Optional[Text] = None, input_tokens: Optional[int] = None,
+             now: Optional[int] = None, **fields: Unpack[RequestFields]) -> Decision:
         """Router.pick() among its targets."""
-        return self.router.pick(self, session=session, client=client,
-                                prompt=prompt, input_tokens=input_tokens,
-                                now=now, **fields)
+        return self.router.pick(self, model=model, session=session,
+                                client=client, prompt=prompt,
+                                input_tokens=input_tokens, now=now, **fields)
 
-    def pick_async(self, *, session: Optional[Text] = None,
+    def pick_async(self, *, model: Optional[Text] = None,
+                   session: Optional[Text] = None,
                    client: Optional[Text] = None,
                    prompt: Optional[Text] = None,
                    input_tokens: Optional[int] = None,
@@ -142,22 +143,24 @@ class Pool:
                    **fields: Unpack[RequestFields]) -> PendingPick:
         """Router.pick_async() among its targets."""
         return self.router.pick_async(
-            self, session=session, client=client, prompt=prompt,
-            input_tokens=input_tokens, now=now, **fields)
+            self, model=model, session=session, client=client,
+            prompt=prompt, input_tokens=input_tokens, now=now, **fields)
 
-    def explain(self, *, session: Optional[Text] = None,
-                client: Optional[Text] = None, prompt: Optional[Text] = None,
-                input_tokens: Optional[int] = None, now: Optional[int] = None,
-                **fields: Unpack[RequestFields]) -> Explanation:
+    def explain(self, *, model: Optional[Text] = None,
+                session: Optional[Text] = None, client: Optional[Text] = None,
+                prompt: Optional[Text] = None,
+                input_tokens: Optional[int] = None,
+                now: Optional[int] = None, **fields: Unpack[RequestFields]) -> Explanation:
         """Router.explain() among its targets."""
-        return self.router.explain(self, session=session, client=client,
-                                   prompt=prompt, input_tokens=input_tokens,
-                                   now=now, **fields)
+        return self.router.explain(self, model=model, session=session,
+                                   client=client, prompt=prompt,
+                                   input_tokens=input_tokens, now=now,
+                                   **fields)
 
     def add_scorer(self, function: Score, *, name: Optional[Text] = None,
                    weight: float = 1.0) -> Scorer:
-        """Adds a scorer, under its own name if not told otherwise. It takes part
-        while the strategy is `pipeline`, or `adaptive` acts as one."""
+        """Adds a scorer, under its own name if not told otherwise. It takes
+        part while the strategy is `pipeline`, or `adaptive` acts as one."""
         return add_scorer(self, function, name, weight,
                           lib.LBROUTE_SCORER_SCORER)
 

@@ -28,11 +28,9 @@ Numbers = Union[Sequence[int], memoryview, Any]
 
 
 class RequestFields(TypedDict, total=False):
-    """What a request may say besides session, client, prompt and length, under
-    the names of `lbroute_request`."""
+    """What a request may say besides model, session, client, prompt and length,
+    under the names of `lbroute_request`."""
 
-    #: Model asked for. Needed where no pool is given.
-    model: Text
     #: Exact tier.
     tier: Text
     #: What tells this conversation from others.
@@ -82,6 +80,11 @@ def as_bytes(value: Text) -> Any:
     return ffi.from_buffer(value)
 
 
+def as_view(value: Text) -> Any:
+    """A view of the bytes of a text, for the fields of structs."""
+    return ffi.from_buffer(utf8(value) if isinstance(value, str) else value)
+
+
 def as_name(value: Text) -> bytes:
     """Bytes of a name, a copy."""
     return utf8(value) if isinstance(value, str) else bytes(value)
@@ -126,11 +129,13 @@ _Setter = Callable[[Any, Any, Keep], None]
 
 
 def _text(name: str) -> _Setter:
+    name_len = name + "_len"
+
     def put(request: Any, value: Text, keep: Keep) -> None:
-        data = ffi.from_buffer(as_bytes(value))
+        data = as_view(value)
         keep.append(data)
         setattr(request, name, data)
-        setattr(request, name + "_len", len(data))
+        setattr(request, name_len, len(data))
     return put
 
 
@@ -219,7 +224,7 @@ def hash_blocks(symbols: Union[Text, Numbers], block_size: int,
     4 for ids, if not told otherwise (8: ids of 64 bits).
     """
     if isinstance(symbols, (str, bytes)):
-        data, symbol_size = ffi.from_buffer(as_bytes(symbols)), symbol_size or 1
+        data, symbol_size = as_view(symbols), symbol_size or 1
     elif symbol_size == 8:
         data = as_numbers(symbols, "uint64_t", "Q")
     else:

@@ -108,9 +108,9 @@ class Router:
         if digest_key is not None:
             options.digest_key = digest_key
         if header_prefix is not None:
-            prefix = ffi.from_buffer(as_name(header_prefix))
-            options.header_prefix = prefix
-            options.header_prefix_len = len(prefix)
+            self._prefix = ffi.from_buffer(as_name(header_prefix))
+            options.header_prefix = self._prefix
+            options.header_prefix_len = len(self._prefix)
         self._options = options
         created = ffi.new("lbroute_router **")
         check(lib.lbroute_router_create(options, created), "router")
@@ -166,10 +166,10 @@ class Router:
     # Picking.
 
     def pick(self, pool: Optional[Pool] = None, *,
-             session: Optional[Text] = None, client: Optional[Text] = None,
-             prompt: Optional[Text] = None, input_tokens: Optional[int] = None,
-             now: Optional[int] = None, **fields: Unpack[RequestFields]
-             ) -> Decision:
+             model: Optional[Text] = None, session: Optional[Text] = None,
+             client: Optional[Text] = None, prompt: Optional[Text] = None,
+             input_tokens: Optional[int] = None, now: Optional[int] = None,
+             **fields: Unpack[RequestFields]) -> Decision:
         """Picks the target for a request and takes a slot on it.
 
         Use the decision in a `with` block, or settle it by its methods. Raises
@@ -180,24 +180,27 @@ class Router:
         handle = 0 if pool is None else pool.handle
         if fields:
             request, keep = fill(handle, {
-                **fields, "session": session, "client": client,
-                "prompt": prompt, "input_tokens": input_tokens})
+                **fields, "model": model, "session": session,
+                "client": client, "prompt": prompt,
+                "input_tokens": input_tokens})
             decision = new_struct()
             code = _pick_request(self._c, request, now, decision)
             del keep
         else:
             prompt = b"" if prompt is None else as_bytes(prompt)
+            model = b"" if model is None else as_bytes(model)
             session = b"" if session is None else as_bytes(session)
             client = b"" if client is None else as_bytes(client)
             decision = new_struct()
-            code = _pick(self._c, handle, now, session, len(session), client,
-                         len(client), prompt, len(prompt),
+            code = _pick(self._c, handle, now, model, len(model), session,
+                         len(session), client, len(client), prompt, len(prompt),
                          -1 if input_tokens is None else input_tokens, decision)
         if code == _OK:
             return Decision(self, decision, True)
         raise self._failed(code, decision, now)
 
     def pick_async(self, pool: Optional[Pool] = None, *,
+                   model: Optional[Text] = None,
                    session: Optional[Text] = None,
                    client: Optional[Text] = None,
                    prompt: Optional[Text] = None,
@@ -208,19 +211,19 @@ class Router:
         has a queue it waits for a slot, without a thread. Cancelling the task
         gives the request up."""
         return PendingPick(self, 0 if pool is None else pool.handle, {
-            **fields, "session": session, "client": client, "prompt": prompt,
-            "input_tokens": input_tokens, "now": now})
+            **fields, "model": model, "session": session, "client": client,
+            "prompt": prompt, "input_tokens": input_tokens, "now": now})
 
     def explain(self, pool: Optional[Pool] = None, *,
-                session: Optional[Text] = None, client: Optional[Text] = None,
-                prompt: Optional[Text] = None,
+                model: Optional[Text] = None, session: Optional[Text] = None,
+                client: Optional[Text] = None, prompt: Optional[Text] = None,
                 input_tokens: Optional[int] = None,
                 now: Optional[int] = None, **fields: Unpack[RequestFields]
                 ) -> Explanation:
         """The answer that pick() would give now; changes nothing."""
         request, keep = fill(0 if pool is None else pool.handle, {
-            **fields, "session": session, "client": client, "prompt": prompt,
-            "input_tokens": input_tokens})
+            **fields, "model": model, "session": session, "client": client,
+            "prompt": prompt, "input_tokens": input_tokens})
         if now is None:
             now = self._clock()
         decision = _structs.prepared("lbroute_decision")
@@ -311,6 +314,8 @@ class Router:
             if reference is not None:
                 now = self._clock() if now is None else now
                 code = lib.lbroute_place_cancel(self._c, place.handle, now)
+                place._code = code
+                self._set_alarm()
                 return bool(code == _OK)
             decision, place._decision = place._decision, None
         return decision is not None and decision.cancel(now=now)
@@ -322,14 +327,20 @@ class Router:
         self._set_timer(loop)
 
     def _set_alarm(self) -> None:
-        """After a change: timers that have become too late are set anew."""
+        """After a change: timers that have become too late are set anew, and
+        ended where nobody waits."""
         if not self._loops:
             return
-        deadline = lib.lbroute_next_deadline(self._c)
-        if deadline >= self._alarm:
-            return
-        self._alarm = deadline
+        if self._places:
+            deadline = lib.lbroute_next_deadline(self._c)
+            if deadline >= self._alarm:
+                return
+            self._alarm = deadline
+        running = asyncio._get_running_loop()
         for loop in list(self._loops):
+            if loop is running:
+                self._set_timer(loop)
+                continue
             try:
                 loop.call_soon_threadsafe(self._set_timer, loop)
             except RuntimeError:  # closed
