@@ -16,13 +16,14 @@ import cffi
 sys.path.insert(0, sys.argv[1])
 import public_header  # noqa: E402
 
-# Called by the library, written in Python.
+# Called by the library, written in Python; where its types are known.
 CALLBACKS = """
 extern "Python" int lbrpy_score(void *user,
                                 const lbroute_score_request *request,
                                 const lbroute_candidate *candidates,
                                 size_t count, double *scores);
 """
+CALLING = "lbroute.h"
 
 _CONSTANT = re.compile(r'^#define (LBROUTE_VERSION\w*) (\d+|".*")$',
                        re.MULTILINE)
@@ -51,10 +52,10 @@ def include(path):
 def main():
     output, module, *headers = sys.argv[2:]
     builder = cffi.FFI()
-    for header in headers:
-        builder.cdef(declarations(
-            pathlib.Path(header).read_text(encoding="utf-8")))
-    builder.cdef(CALLBACKS)
+    for path in map(pathlib.Path, headers):
+        builder.cdef(declarations(path.read_text(encoding="utf-8")))
+        if path.name == CALLING:
+            builder.cdef(CALLBACKS)
     builder.set_source(module, "".join(map(include, headers)))
     builder.emit_c_code(output)
 

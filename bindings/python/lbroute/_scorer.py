@@ -110,13 +110,13 @@ class Scorer:
     """A scorer or filter of a pool. It stays until it, its pool or its router
     goes."""
 
-    __slots__ = ("pool", "handle", "function", "_key", "__weakref__")
+    __slots__ = ("pool", "handle", "function", "key", "__weakref__")
 
     def __init__(self, pool: Pool, function: Score, key: int) -> None:
         self.pool = pool
         self.function = function
         self.handle = 0
-        self._key = key
+        self.key = key
 
     def stats(self) -> _structs.ScorerStats:
         """Settings and counts."""
@@ -177,11 +177,17 @@ def lbrpy_score(user: Any, request: Any, candidates: Any, count: int,
     return 0
 
 
+def make(pool: Pool, function: Score) -> Scorer:
+    """A scorer that C can call by its key as long as somebody holds it."""
+    scorer = Scorer(pool, function, next(_keys))
+    _known[scorer.key] = scorer
+    return scorer
+
+
 def add_scorer(pool: Pool, function: Score, name: Optional[Text],
                weight: float, kind: int) -> Scorer:
     """Registers a scorer or filter."""
-    key = next(_keys)
-    scorer = Scorer(pool, function, key)
+    scorer = make(pool, function)
     if name is None:
         name = getattr(function, "__name__", type(function).__name__)
     data = ffi.from_buffer(as_name(name))
@@ -189,9 +195,8 @@ def add_scorer(pool: Pool, function: Score, name: Optional[Text],
     options.name, options.name_len = data, len(data)
     options.kind, options.weight = kind, weight
     options.score = lib.lbrpy_score
-    options.user = ffi.cast("void *", key)
+    options.user = ffi.cast("void *", scorer.key)
     handle = ffi.new("lbroute_scorer *")
-    _known[key] = scorer
     check(lib.lbroute_scorer_register(pool.router._c, pool.handle, options,
                                       handle), f"scorer {name!r}")
     scorer.handle = int(handle[0])
