@@ -162,6 +162,8 @@ def run(trace: Union[str, os.PathLike[str], None] = None, *,
     `load=1.5`, `seed=[1, 2]`, `param={"cache_aware.threshold": 0.3}`,
     `no_sessions=True`. Raises ReplayError, or what a function raised.
     """
+    if "json" in options or "html" in options:
+        raise TypeError("the table has them: .json, .html")
     chosen = ([strategy] if isinstance(strategy, str) or callable(strategy)
               else list(strategy))
     names = [name for name in chosen if isinstance(name, str)]
