@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /** Where to listen. */
 struct config_listen {
@@ -153,5 +154,12 @@ struct config *config_load(const char *path, struct config_error *error);
 
 /** NULL does nothing. */
 void config_free(struct config *config);
+
+/** A copy of the host of a URL, an IPv6 address without its brackets, as name
+ * look-up wants it; NULL: out of memory. */
+char *config_host(const char *host);
+
+/** Prints every key with type, range, default and meaning. */
+void config_print_help(FILE *out);
 
 #endif
