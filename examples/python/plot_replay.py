@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Plots the results of a replay: first-token time against cache hits, a point
-for each strategy, and the spread of first-token times.
+"""Plots the results of a replay: for each strategy the times to the first token,
+and how much of the prompts the engines' caches held.
 
     lbroute-replay --strategy all --json out.json && python plot_replay.py out.json out.png
 """
@@ -27,23 +27,22 @@ def mean_of_seeds(runs):
 
 
 def plot(runs):
-    """A figure of the runs."""
-    results = mean_of_seeds(runs)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5),
-                                         layout="constrained")
-    for name, (hits, mean, _p50, _p99) in results.items():
-        left.scatter(100 * hits, mean)
-        left.annotate(name, (100 * hits, mean), textcoords="offset points",
-                      xytext=(5, 4), fontsize=8)
-    left.set(xlabel="cache hits, %", ylabel="first token, mean, s", yscale="log")
-    ordered = sorted(results.items(), key=lambda item: -item[1][1])
-    names = [name for name, _ in ordered]
-    for label, column, marker in (("p50", 2, "o"), ("mean", 1, "|"),
+    """A figure of the runs, the best strategy on top."""
+    results = sorted(mean_of_seeds(runs).items(), key=lambda item: -item[1][1])
+    names = [name for name, _ in results]
+    figure, (times, hits) = plt.subplots(
+        1, 2, figsize=(11, 1 + len(names) / 3), sharey=True,
+        layout="constrained", width_ratios=(3, 2))
+    for label, column, marker in (("p50", 2, "o"), ("mean", 1, "D"),
                                   ("p99", 3, "s")):
-        right.plot([row[column] for _, row in ordered], names, marker,
+        times.plot([row[column] for _, row in results], names, marker,
                    label=label)
-    right.set(xlabel="first token, s", xscale="log")
-    right.legend()
+    times.set(xlabel="first token, s", xscale="log")
+    times.xaxis.set_major_formatter("{x:g}")
+    times.grid(alpha=0.3)
+    times.legend()
+    hits.barh(names, [100 * row[0] for _, row in results], height=0.6)
+    hits.set(xlabel="cache hits, %", xlim=(0, 100))
     first = runs[0]
     figure.suptitle(f"{first['trace']}, {first['fleet']} × {first['engine']}")
     return figure
