@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Shared by tools/build, tools/demo, tools/test and tools/test-python, which
-# source it. Sets
-# `root`, the folder of the repository, and defines the functions below.
+# source it. Sets `root`, the folder of the repository, and defines the functions
+# below.
 # shellcheck shell=bash
 
 set -euo pipefail

@@ -22,6 +22,7 @@ int lbrpy_pick(lbroute_router *router, lbroute_pool pool, uint64_t now,
                const char *model, size_t model_len, const char *session,
                size_t session_len, const char *client, size_t client_len,
                const char *prompt, size_t prompt_len, int64_t input_tokens,
+               const lbroute_target *exclude, size_t exclude_len,
                lbroute_decision *decision);
 
 /** lbroute_observe() of a decision's ticket, nothing measured. */

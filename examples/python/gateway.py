@@ -123,8 +123,8 @@ class Gateway:
             status = 429
             if refused.retry_after is not None:
                 headers["Retry-After"] = str(math.ceil(refused.retry_after))
-        return JSONResponse({"error": {"message": refused.advice,
-                                       "type": refused.reason}}, status, headers)
+        error = {"message": refused.advice, "type": refused.reason}
+        return JSONResponse({"error": error}, status, headers)
 
     async def send(self, request, body, decision):
         """The answer of one engine, and whether it is the last word."""

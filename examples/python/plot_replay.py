@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Plots the results of a replay: for each strategy the times to the first token,
-and how much of the prompts the engines' caches held.
+"""Plots the results of a replay: for each strategy the times to the first
+token, and how much of the prompts the engines' caches held.
 
-    lbroute-replay --strategy all --json out.json && python plot_replay.py out.json out.png
+    lbroute-replay --strategy all --json out.json
+    python plot_replay.py out.json out.png
 """
 
 import json

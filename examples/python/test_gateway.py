@@ -190,7 +190,7 @@ def test_the_client_is_told_of_its_own_faults(start):
     gateway.client.api_key = "wrong"
     with pytest.raises(openai.AuthenticationError):
         gateway.ask()
-    answer = httpx.post(gateway.url + "/v1/chat/completions", content=b"{nonsense",
+    answer = httpx.post(gateway.url + "/v1/chat/completions", content=b"{none",
                         headers={"authorization": "Bearer secret"})
     assert answer.status_code == 400
     assert gateway.stats()["settled"]["client_error"] == 3 and is_idle(gateway)

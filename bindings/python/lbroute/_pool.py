@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import (TYPE_CHECKING, Any, Callable, Iterator, Mapping,
+from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping,
                     MutableMapping, Optional)
 
 from . import _structs
@@ -127,35 +127,43 @@ class Pool:
 
     def pick(self, *, model: Optional[Text] = None,
              session: Optional[Text] = None, client: Optional[Text] = None,
-             prompt: Optional[Text] = None, input_tokens: Optional[int] = None,
-             now: Optional[int] = None, **fields: Unpack[RequestFields]) -> Decision:
+             prompt: Optional[Text] = None,
+             input_tokens: Optional[int] = None,
+             exclude: Iterable[Target] = (),
+             now: Optional[int] = None,
+             **fields: Unpack[RequestFields]) -> Decision:
         """Router.pick() among its targets."""
         return self.router.pick(self, model=model, session=session,
                                 client=client, prompt=prompt,
-                                input_tokens=input_tokens, now=now, **fields)
+                                input_tokens=input_tokens, exclude=exclude,
+                                now=now, **fields)
 
     def pick_async(self, *, model: Optional[Text] = None,
                    session: Optional[Text] = None,
                    client: Optional[Text] = None,
                    prompt: Optional[Text] = None,
                    input_tokens: Optional[int] = None,
+                   exclude: Iterable[Target] = (),
                    now: Optional[int] = None,
                    **fields: Unpack[RequestFields]) -> PendingPick:
         """Router.pick_async() among its targets."""
         return self.router.pick_async(
             self, model=model, session=session, client=client,
-            prompt=prompt, input_tokens=input_tokens, now=now, **fields)
+            prompt=prompt, input_tokens=input_tokens, exclude=exclude,
+            now=now, **fields)
 
     def explain(self, *, model: Optional[Text] = None,
                 session: Optional[Text] = None, client: Optional[Text] = None,
                 prompt: Optional[Text] = None,
                 input_tokens: Optional[int] = None,
-                now: Optional[int] = None, **fields: Unpack[RequestFields]) -> Explanation:
+                exclude: Iterable[Target] = (),
+                now: Optional[int] = None,
+                **fields: Unpack[RequestFields]) -> Explanation:
         """Router.explain() among its targets."""
         return self.router.explain(self, model=model, session=session,
                                    client=client, prompt=prompt,
-                                   input_tokens=input_tokens, now=now,
-                                   **fields)
+                                   input_tokens=input_tokens, exclude=exclude,
+                                   now=now, **fields)
 
     def add_scorer(self, function: Score, *, name: Optional[Text] = None,
                    weight: float = 1.0) -> Scorer:

@@ -28,8 +28,8 @@ Numbers = Union[Sequence[int], memoryview, Any]
 
 
 class RequestFields(TypedDict, total=False):
-    """What a request may say besides model, session, client, prompt and length,
-    under the names of `lbroute_request`."""
+    """What a request may say besides model, session, client, prompt, length and
+    targets not to use, under the names of `lbroute_request`."""
 
     #: Exact tier.
     tier: Text
@@ -43,8 +43,6 @@ class RequestFields(TypedDict, total=False):
     adapter: Text
     #: Cache salt.
     salt: Text
-    #: Targets not to use, as in a retry.
-    exclude: Iterable[Target]
     #: Leading tokens that a cache controller found, by target.
     lookup: Mapping[Target, int]
     #: Expected length of the answer.
@@ -156,6 +154,8 @@ def _number(name: str) -> _Setter:
 
 def _exclude(request: Any, value: Iterable[Target], keep: Keep) -> None:
     handles = [target.handle for target in value]
+    if not handles:
+        return
     data = ffi.new("lbroute_target[]", handles)
     keep.append(data)
     request.exclude = data
@@ -199,12 +199,17 @@ _SETTERS: dict[str, _Setter] = {
 }
 
 
-def fill(pool: int, fields: Mapping[str, Any]) -> tuple[Any, Keep]:
-    """The struct of a request, and what must live as long as it is used."""
+def fill(pool: int, usual: Mapping[str, Any], fields: Mapping[str, Any]
+         ) -> tuple[Any, Keep]:
+    """The struct of a request, and what must live as long as it is used.
+    `usual` are the fields that a pick names, `fields` the others."""
     request = ffi.new(_POINTER)
     _init(request, _SIZE)
     request.pool = pool
     keep: Keep = []
+    for name, value in usual.items():
+        if value is not None:
+            _SETTERS[name](request, value, keep)
     for name, value in fields.items():
         if value is None:
             continue

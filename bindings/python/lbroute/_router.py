@@ -8,8 +8,8 @@ import secrets
 import threading
 import time
 import weakref
-from typing import (TYPE_CHECKING, Any, Callable, Iterator, Mapping, Optional,
-                    Union)
+from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping,
+                    Optional, Union)
 
 from . import _structs
 from ._codes import Event
@@ -168,7 +168,9 @@ class Router:
     def pick(self, pool: Optional[Pool] = None, *,
              model: Optional[Text] = None, session: Optional[Text] = None,
              client: Optional[Text] = None, prompt: Optional[Text] = None,
-             input_tokens: Optional[int] = None, now: Optional[int] = None,
+             input_tokens: Optional[int] = None,
+             exclude: Iterable[Target] = (),
+             now: Optional[int] = None,
              **fields: Unpack[RequestFields]) -> Decision:
         """Picks the target for a request and takes a slot on it.
 
@@ -180,9 +182,9 @@ class Router:
         handle = 0 if pool is None else pool.handle
         if fields:
             request, keep = fill(handle, {
-                **fields, "model": model, "session": session,
-                "client": client, "prompt": prompt,
-                "input_tokens": input_tokens})
+                "model": model, "session": session, "client": client,
+                "prompt": prompt, "input_tokens": input_tokens,
+                "exclude": exclude}, fields)
             decision = new_struct()
             code = _pick_request(self._c, request, now, decision)
             del keep
@@ -191,10 +193,12 @@ class Router:
             model = b"" if model is None else as_bytes(model)
             session = b"" if session is None else as_bytes(session)
             client = b"" if client is None else as_bytes(client)
+            tried = [target.handle for target in exclude] if exclude else ()
             decision = new_struct()
             code = _pick(self._c, handle, now, model, len(model), session,
                          len(session), client, len(client), prompt, len(prompt),
-                         -1 if input_tokens is None else input_tokens, decision)
+                         -1 if input_tokens is None else input_tokens, tried,
+                         len(tried), decision)
         if code == _OK:
             return Decision(self, decision, True)
         raise self._failed(code, decision, now)
@@ -205,6 +209,7 @@ class Router:
                    client: Optional[Text] = None,
                    prompt: Optional[Text] = None,
                    input_tokens: Optional[int] = None,
+                   exclude: Iterable[Target] = (),
                    now: Optional[int] = None, **fields: Unpack[RequestFields]
                    ) -> PendingPick:
         """As pick(), to be awaited or entered by `async with`: where the pool
@@ -212,18 +217,21 @@ class Router:
         gives the request up."""
         return PendingPick(self, 0 if pool is None else pool.handle, {
             **fields, "model": model, "session": session, "client": client,
-            "prompt": prompt, "input_tokens": input_tokens, "now": now})
+            "prompt": prompt, "input_tokens": input_tokens,
+            "exclude": exclude, "now": now})
 
     def explain(self, pool: Optional[Pool] = None, *,
                 model: Optional[Text] = None, session: Optional[Text] = None,
                 client: Optional[Text] = None, prompt: Optional[Text] = None,
                 input_tokens: Optional[int] = None,
+                exclude: Iterable[Target] = (),
                 now: Optional[int] = None, **fields: Unpack[RequestFields]
                 ) -> Explanation:
         """The answer that pick() would give now; changes nothing."""
         request, keep = fill(0 if pool is None else pool.handle, {
-            **fields, "model": model, "session": session, "client": client,
-            "prompt": prompt, "input_tokens": input_tokens})
+            "model": model, "session": session, "client": client,
+            "prompt": prompt, "input_tokens": input_tokens,
+            "exclude": exclude}, fields)
         if now is None:
             now = self._clock()
         decision = _structs.prepared("lbroute_decision")
@@ -266,7 +274,7 @@ class Router:
         now = fields.pop("now")
         if now is None:
             now = self._clock()
-        request, keep = fill(pool, fields)
+        request, keep = fill(pool, {}, fields)
         decision = new_struct()
         code = _pick_request(self._c, request, now, decision)
         del keep

@@ -167,7 +167,7 @@ def run(trace: Union[str, os.PathLike[str], None] = None, *,
     chosen = ([strategy] if isinstance(strategy, str) or callable(strategy)
               else list(strategy))
     names = [name for name in chosen if isinstance(name, str)]
-    own = [_Own(function) for function in chosen if not isinstance(function, str)]
+    own = [_Own(one) for one in chosen if not isinstance(one, str)]
     words = ["lbroute-replay",
              *_words({"trace": trace, "strategy": names or None, **options})]
     arguments = [ffi.new("char[]", word.encode()) for word in words]

@@ -33,8 +33,8 @@ def router(clock):
 
 @pytest.fixture
 def make_pool(router):
-    """make_pool(strategy, targets, limit, parameters): a pool of a, b, c …; of
-    more than 26 targets the others have numbers."""
+    """make_pool(strategy, targets, limit, parameters): a pool of a, b, c …, and
+    with more than 26 targets numbers."""
     def make(strategy="weighted", targets=2, limit=32, parameters=None,
              on=router):
         pool = on.add_pool("pool", strategy, parameters)
