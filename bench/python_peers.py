@@ -24,8 +24,8 @@ import venv
 PEERS = ["litellm==1.80.7", "uhashring==2.4"]
 ROOT = pathlib.Path(__file__).parents[1]
 TARGETS = 10
-ROUNDS = 7
-SECONDS = 0.1  # of each round
+ROUNDS = 40
+SECONDS = 0.02  # of each round
 PROMPT = "You are a helpful assistant. " * 141  # 4 kB
 MESSAGES = [{"role": "user", "content": PROMPT}]
 

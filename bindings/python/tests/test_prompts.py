@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Prompts in every form that Python has for bytes and numbers."""
 
+import threading
+import time
 from array import array
 
 import pytest
@@ -138,3 +140,28 @@ def test_lookups(make_pool):
     a, b, _ = pool.targets
     with pool.pick(tokens=IDS, lookup={b: 64, a: 16}) as decision:
         assert decision.target is b and decision.rule == "lmcache_aware"
+
+
+def test_long_prompts_are_hashed_without_the_gil(pool):
+    """Another thread goes on meanwhile: its longest pause is far below the time
+    that the hashing takes."""
+    prompt = bytes(200_000_000)
+
+    def attempt():
+        done = []
+
+        def work():
+            begin = time.perf_counter()
+            pool.pick(prompt=prompt).success()
+            done.append(time.perf_counter() - begin)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        pause, last = 0.0, time.perf_counter()
+        while not done:
+            now = time.perf_counter()
+            pause, last = max(pause, now - last), now
+        thread.join()
+        return pause < done[0] / 2
+
+    assert any(attempt() for _ in range(10))
