@@ -24,7 +24,7 @@ import time
 ENGINES = 4
 CONVERSATIONS = 32
 TURNS = 6
-SPEED = 4            # of the engines, against the real ones
+SPEED = 1            # of the engines, against the real ones
 CACHE_TOKENS = 20000  # of each engine: a quarter of what all would fill
 STRATEGIES = ("weighted", "kv_aware")
 

@@ -158,6 +158,7 @@ static int parse_and_run(int argc, char **argv, const struct call *call,
     int result = -1;
 
     if (options_parse(argc, argv, &options)) {
+        options.jobs = 1; /* stop() leaves by the caller's own thread */
         if (options.command == COMMAND_RUN)
             result = run(&options, call, strategies, count, own_only);
         else

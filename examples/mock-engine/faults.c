@@ -76,8 +76,8 @@ static bool read_status(struct fault_plan *plan, const json_t *given,
     if (!read_number(given, "status", 0.0, 599.0, &status, refusal))
         return false;
     plan->status = (int)status;
-    if (plan->status != 0 && plan->status < 200)
-        return refuse_field(refusal, "status", "status is below 200");
+    if (plan->status != 0 && plan->status < 400)
+        return refuse_field(refusal, "status", "status is no error");
     if (json_is_string(after))
         snprintf(plan->retry_after, sizeof plan->retry_after, "%s",
                  json_string_value(after));

@@ -180,14 +180,25 @@ static void set_defaults(struct options *options)
 }
 
 /* What depends on other options. */
-static void complete(struct options *options)
+static enum options_result complete(struct options *options)
 {
+    bool adapters = options->names.adapter_count > 0;
+
     if (options->names.model_count == 0)
         names_add_model(&options->names, "mock-model");
     if (options->lora_slots == UINT64_MAX)
-        options->lora_slots = options->names.adapter_count > 0 ? 4 : 0;
+        options->lora_slots = adapters ? 4 : 0;
     if (options->cache_tokens == 0)
         options->cache_tokens = options->engine->cache_tokens;
+    if (options->cache_tokens < options->block_tokens) {
+        fputs("--cache-tokens: less than a block\n", stderr);
+        return OPTIONS_WRONG;
+    }
+    if (adapters && options->lora_slots == 0) {
+        fputs("--lora-slots: none for the adapters\n", stderr);
+        return OPTIONS_WRONG;
+    }
+    return OPTIONS_RUN;
 }
 
 static void name_rows(struct option known[ROWS + 2])
@@ -210,6 +221,7 @@ static enum options_result read_all(struct options *options, int argc,
     int at;
 
     name_rows(known);
+    optind = 1;
     while ((at = getopt_long(argc, argv, "", known, NULL)) != -1) {
         if (at == HELP) {
             fputs(help, stdout);
@@ -235,8 +247,7 @@ enum options_result options_read(struct options *options, int argc, char **argv)
 
     set_defaults(options);
     result = read_all(options, argc, argv);
-    complete(options);
-    return result;
+    return result == OPTIONS_RUN ? complete(options) : result;
 }
 
 void options_release(struct options *options)

@@ -79,7 +79,9 @@ static const struct route *find_route(struct evhttp_request *request)
             return &routes[i];
         known = true;
     }
-    if (known)
+    if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD)
+        evhttp_send_reply(request, known ? 405 : 404, NULL, NULL);
+    else if (known)
         refuse_with(request, 405, "MethodNotAllowedError",
                     "Method Not Allowed");
     else

@@ -227,32 +227,43 @@ static void run(struct evhttp_request *request, admin_handler *handler,
     send_json(request, call->status, answer);
 }
 
+/* Calls with the name that follows in the path. One with a zero byte in it is
+ * nobody's, and must not pass for its beginning. */
+static void call_by_name(struct evhttp_request *request, admin_handler *handler,
+                         struct admin_call *call, const char *rest)
+{
+    size_t size = 0;
+    char *name = evhttp_uridecode(rest, 0, &size);
+
+    call->name = name;
+    if (name == NULL)
+        send_json(request, 500, NULL);
+    else if (strlen(name) != size)
+        refuse(request, 404, "No name holds a zero byte.");
+    else
+        run(request, handler, call);
+    free(name);
+}
+
 static void serve_resource(struct admin *admin, struct evhttp_request *request,
                            const struct resource *resource, const char *rest)
 {
-    admin_handler *handler = is_get(request) ? resource->get : resource->post;
+    bool get = is_get(request);
+    bool post = evhttp_request_get_command(request) == EVHTTP_REQ_POST;
+    admin_handler *handler = get ? resource->get : post ? resource->post : NULL;
     struct admin_call call = {
         .gateway = admin->gateway, .now = gateway_now(), .status = 200};
-    char *name;
 
-    if (handler == NULL ||
-        (!is_get(request) &&
-         evhttp_request_get_command(request) != EVHTTP_REQ_POST)) {
+    if (handler == NULL) {
         refuse_method(request, resource->get ? "GET, HEAD" : "POST");
         return;
     }
-    if (!is_get(request)) {
+    if (post) {
         call.body = read_body(request);
         if (call.body == NULL)
             return;
     }
-    name = evhttp_uridecode(rest, 0, NULL);
-    call.name = name;
-    if (name != NULL)
-        run(request, handler, &call);
-    else
-        send_json(request, 500, NULL);
-    free(name);
+    call_by_name(request, handler, &call, rest);
     json_decref(call.body);
 }
 

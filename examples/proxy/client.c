@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client.h"
+#include "client_parts.h"
 #include "exchange_parts.h"
 #include "gateway.h"
 #include "listener.h"
@@ -7,47 +7,14 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
-#include <event2/event.h>
 #include <event2/http.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-enum {
-    /* What a client may send ahead while its request is worked on. */
-    AHEAD_MAX = 65536,
-    LINGER_SECONDS = 2
-};
-
-struct client {
-    struct clients *all;
-    struct client *next, *previous;
-    struct bufferevent *bufev;
-    evutil_socket_t fd;                   /* -1: not known yet. */
-    struct evhttp_connection *connection; /* NULL: libevent's only, so far. */
-    struct evhttp_request *request;       /* Until its answer is flushed. */
-    struct exchange *exchange;
-    uint64_t since; /* Accepted, or the last answer flushed. */
-    bool receiving; /* Seen with a part of a body. */
-    bool lingering;
-};
-
-struct clients {
-    struct gateway *gateway;
-    struct ssl_ctx_st *tls;
-    struct client *first;
-    struct client **by_fd;
-    size_t fd_count;
-    struct client *fresh; /* Its socket comes after the bufferevent. */
-    uint32_t count, limit, busy;
-    uint64_t read_limit; /* ns */
-    struct timeval write_limit;
-    size_t input_max;
-};
-
-static void discard(struct bufferevent *bufev, void *context);
-static void lingered(struct bufferevent *bufev, short what, void *context);
+/* What a client may send ahead while its request is worked on. */
+enum { AHEAD_MAX = 65536 };
 
 void clients_apply(struct clients *clients, const struct config *config)
 {
@@ -88,7 +55,7 @@ uint32_t clients_busy(const struct clients *clients)
     return clients->busy;
 }
 
-static void client_free(struct client *client)
+void client_free(struct client *client)
 {
     struct clients *all = client->all;
     if (client->previous)
@@ -101,6 +68,8 @@ static void client_free(struct client *client)
         all->by_fd[client->fd] = NULL;
     if (all->fresh == client)
         all->fresh = NULL;
+    event_del(&client->linger);
+    client_look_end(client);
     bufferevent_decref(client->bufev);
     all->count--;
     free(client);
@@ -164,6 +133,7 @@ static struct bufferevent *bufferevent_for(struct clients *clients,
 static void client_link(struct clients *clients, struct client *client)
 {
     client->all = clients;
+    client_linger_init(client);
     client->fd = -1;
     client->since = gateway_now();
     client->next = clients->first;
@@ -190,6 +160,12 @@ struct bufferevent *clients_connect(struct event_base *base, void *context)
         return NULL;
     }
     client->bufev = bufev;
+    if (!client_look_begin(client)) {
+        client_look_end(client);
+        bufferevent_free(bufev);
+        free(client);
+        return NULL;
+    }
     bufferevent_incref(bufev);
     /* Reading is watched by the sweep: it allows for long requests. */
     bufferevent_set_timeouts(bufev, NULL, &clients->write_limit);
@@ -233,45 +209,6 @@ static void answered(struct evhttp_request *request, void *context)
     bufferevent_setwatermark(client->bufev, EV_READ, 0, client->all->input_max);
 }
 
-/* libevent has let go of the bufferevent; its other reference is held here. */
-static void linger(evutil_socket_t fd, short what, void *context)
-{
-    (void)fd;
-    (void)what;
-    struct client *client = context;
-    const struct timeval limit = {LINGER_SECONDS, 0};
-    bufferevent_setcb(client->bufev, discard, NULL, lingered, client);
-    bufferevent_setwatermark(client->bufev, EV_READ, 0, 0);
-    bufferevent_set_timeouts(client->bufev, &limit, NULL);
-    bufferevent_enable(client->bufev, EV_READ);
-}
-
-static void discard(struct bufferevent *bufev, void *context)
-{
-    struct client *client = context;
-    struct evbuffer *input = bufferevent_get_input(bufev);
-    evbuffer_drain(input, evbuffer_get_length(input));
-    if (gateway_now() - client->since > LINGER_SECONDS * UINT64_C(1000000000))
-        lingered(bufev, BEV_EVENT_TIMEOUT, context);
-}
-
-static void lingered(struct bufferevent *bufev, short what, void *context)
-{
-    (void)what;
-    bufferevent_setcb(bufev, NULL, NULL, NULL, NULL);
-    client_free(context);
-}
-
-static void linger_later(struct client *client)
-{
-    const struct timeval now = {0, 0};
-    client->lingering = true;
-    client->connection = NULL;
-    client->since = gateway_now();
-    event_base_once(client->all->gateway->base, -1, EV_TIMEOUT, linger, client,
-                    &now);
-}
-
 /* A proper end for TLS, unless the answer was cut: then the lack of it tells
  * the client so. */
 static void say_goodbye(struct client *client)
@@ -297,7 +234,7 @@ static void closed(struct evhttp_connection *connection, void *context)
     if (under_way)
         client_free(client);
     else
-        linger_later(client);
+        client_linger(client);
 }
 
 /* libevent's read callback must not run while a request is worked on (it ends
@@ -354,12 +291,20 @@ static void flushed(struct bufferevent *bufev, void *context)
     broken(bufev, 0, context);
 }
 
+/* No end of the connection, but a reset: libevent would send the end first. */
+static void abort_connection(evutil_socket_t fd)
+{
+    const struct linger at_once = {1, 0};
+    const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    if (connect(fd, &nowhere, sizeof nowhere) != 0)
+        shutdown(fd, SHUT_RDWR);
+}
+
 void client_break(struct client *client, bool reset)
 {
-    if (reset) {
-        const struct linger at_once = {1, 0};
-        setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    }
+    if (reset)
+        abort_connection(client->fd);
     if (reset || client_backlog(client) == 0) {
         evhttp_connection_free(client->connection);
         return;
@@ -408,7 +353,7 @@ static void sweep_one(struct client *client, uint64_t now)
     if (client->lingering || client->request)
         return;
     if (abandoned(client))
-        linger_later(client);
+        client_linger(client);
     else if (too_slow(client, now))
         close_now(client);
 }

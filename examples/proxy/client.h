@@ -67,6 +67,9 @@ struct client *client_begin(struct clients *clients,
 struct client *client_find(struct clients *clients,
                            struct evhttp_request *request);
 
+/** Whether a NUL was in what it sent, this request or what it sent ahead. */
+bool client_sent_nul(const struct client *client);
+
 /** Whom to tell that the client is gone, exchange_client_gone(); NULL:
  * nobody. */
 void client_attach(struct client *client, struct exchange *exchange);

@@ -3,9 +3,12 @@
 
 #include "config_document.h"
 #include "config_reader.h"
+#include "whole_file.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static const size_t most_bytes = 16 * 1024 * 1024;
 
 static void release_keys(const struct config_key *parent, void *base);
 
@@ -113,13 +116,21 @@ static struct config *new_config(const char *path, struct config_error *error)
     return config;
 }
 
-struct config *config_load(const char *path, struct config_error *error)
+static struct config *fail_file(struct config_error *error, const char *text)
+{
+    *error = (struct config_error){0};
+    snprintf(error->text, sizeof error->text, "%s", text);
+    return NULL;
+}
+
+struct config *config_parse(const char *path, const char *text, size_t len,
+                            struct config_error *error)
 {
     yaml_document_t document;
     struct config *config;
     bool good;
 
-    if (!config_document_load(path, &document, error))
+    if (!config_document_parse(text, len, &document, error))
         return NULL;
     config = new_config(path, error);
     good = config != NULL && read_document(config, &document, error);
@@ -128,5 +139,19 @@ struct config *config_load(const char *path, struct config_error *error)
         config_free(config);
         return NULL;
     }
+    return config;
+}
+
+struct config *config_load(const char *path, struct config_error *error)
+{
+    const char *problem;
+    size_t len;
+    char *text = whole_file_read(path, most_bytes, &len, &problem);
+    struct config *config;
+
+    if (text == NULL)
+        return fail_file(error, problem);
+    config = config_parse(path, text, len, error);
+    free(text);
     return config;
 }

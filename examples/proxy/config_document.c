@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "config_document.h"
 
-#include "whole_file.h"
-
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Bounds on what is read at all. libyaml looks for an anchor among all of
  * them, one by one, so that their number has a bound of its own. */
-enum {
-    MOST_BYTES = 16 * 1024 * 1024,
-    MOST_NODES = 1000000,
-    MOST_ANCHORS = 1000,
-    MOST_DEPTH = 32
-};
+enum { MOST_NODES = 1000000, MOST_ANCHORS = 1000, MOST_DEPTH = 32 };
 
 struct text {
-    char *bytes;
+    const char *bytes;
     size_t size;
 };
 
@@ -40,15 +31,6 @@ static bool fail_file(struct config_error *error, const char *text)
 {
     snprintf(error->text, sizeof error->text, "%s", text);
     return false;
-}
-
-static bool read_file(const char *path, struct text *text,
-                      struct config_error *error)
-{
-    const char *problem;
-
-    text->bytes = whole_file_read(path, MOST_BYTES, &text->size, &problem);
-    return text->bytes != NULL || fail_file(error, problem);
 }
 
 /* The parser tells the place of bytes that are no text as an offset only. */
@@ -160,15 +142,13 @@ static bool with_parser(const struct text *text, yaml_document_t *document,
     return good;
 }
 
-bool config_document_load(const char *path, yaml_document_t *document,
-                          struct config_error *error)
+bool config_document_parse(const char *bytes, size_t len,
+                           yaml_document_t *document,
+                           struct config_error *error)
 {
-    struct text text = {0};
-    bool good;
+    struct text text = {bytes, len};
 
     *error = (struct config_error){0};
-    good = read_file(path, &text, error) && with_parser(&text, NULL, error) &&
+    return with_parser(&text, NULL, error) &&
            with_parser(&text, document, error);
-    free(text.bytes);
-    return good;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A YAML file as a tree of nodes. Aliases lead to nodes that were seen before,
+ * A YAML text as a tree of nodes. Aliases lead to nodes that were seen before,
  * so that the tree is a graph; it may have loops. Whoever walks over it has to
  * bound the walk.
  */
@@ -11,9 +11,10 @@
 
 #include <yaml.h>
 
-/** Reads the only document of a file. Returns false with an error; else delete
- * it by yaml_document_delete(). */
-bool config_document_load(const char *path, yaml_document_t *document,
-                          struct config_error *error);
+/** Reads a text with one document. Returns false with an error; else delete it
+ * by yaml_document_delete(). */
+bool config_document_parse(const char *text, size_t len,
+                           yaml_document_t *document,
+                           struct config_error *error);
 
 #endif

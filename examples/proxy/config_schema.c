@@ -167,6 +167,8 @@ static const struct config_key table[] = {
         "variable with the engine's API key; none: the client's is passed on"),
     KEY("targets[].metrics", CONFIG_TEXT, config_target, metrics_path,
         "/metrics", "path of its metrics; \"\" is not scraped"),
+    KEY("targets[].tokenize", CONFIG_TEXT, config_target, tokenize_path, "",
+        "path that turns prompts into token ids; \"\" is not asked"),
     KEY("targets[].occupancy", CONFIG_TEXT, config_target, occupancy_path, "",
         "path or http URL that tells how full its offloaded cache is"),
     NUMBER("targets[].occupancy_capacity", CONFIG_REAL, config_target,

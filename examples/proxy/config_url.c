@@ -119,14 +119,21 @@ static bool check_occupancy(struct config_reader *reader,
     return place == NULL;
 }
 
+static bool check_path(struct config_reader *reader, const char *const *path,
+                       const char *example)
+{
+    return (*path)[0] == '\0' || (*path)[0] == '/' ||
+           config_fail_at(reader, path, "expected a path, such as %s", example);
+}
+
 bool config_check_sources(struct config_reader *reader,
                           const struct config_target *target)
 {
-    const char *metrics = target->metrics_path;
-
-    if (metrics[0] != '\0' && metrics[0] != '/')
-        return config_fail_at(reader, &target->metrics_path,
-                              "expected a path, such as /metrics");
+    if (!check_path(reader, (const char *const *)&target->metrics_path,
+                    "/metrics") ||
+        !check_path(reader, (const char *const *)&target->tokenize_path,
+                    "/tokenize"))
+        return false;
     for (size_t i = 0; i < target->kv_count; i++) {
         const struct config_kv_source *kv = &target->kv[i];
 

@@ -44,7 +44,8 @@ def main():
                      "const unsigned char dashboard_page[] = {\n    "
                      + ",\n    ".join(rows) + "};\n\n"
                      f"const size_t dashboard_size = {len(data)};\n\n"
-                     f'const char dashboard_policy[] =\n    "{policy(page)}";\n')
+                     "const char dashboard_policy[] =\n"
+                     f'    "{policy(page)}";\n')
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include "listener.h"
 #include "pulse.h"
 #include "reply.h"
+#include "tokenize.h"
 #include "usage.h"
 
 #include <event2/buffer.h>
@@ -44,6 +45,8 @@ void exchange_end(struct exchange *exchange)
         client_attach(exchange->client, NULL);
     if (exchange->kept.body)
         evbuffer_free(exchange->kept.body);
+    if (exchange->ids)
+        evbuffer_free(exchange->ids);
     usage_reader_free(exchange->usage);
     asked_release(&exchange->asked);
     free(exchange);
@@ -106,12 +109,14 @@ void exchange_begin(struct gateway *gateway, struct evhttp_request *request)
         return;
     }
     exchange->wanted.tag = (uint64_t)(uintptr_t)exchange;
-    exchange_choose(exchange);
+    if (!tokenize_begin(exchange))
+        exchange_choose(exchange);
 }
 
 void exchange_answer_error(struct exchange *exchange, int result,
                            const struct asked_error *error)
 {
+    exchange_note_status(exchange, error->status);
     exchange_add_headers(exchange, &exchange->decision, result);
     reply_error(exchange->request, exchange->asked.dialect, error);
     exchange_end(exchange);

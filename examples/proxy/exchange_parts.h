@@ -4,6 +4,7 @@
  *
  *     exchange.c   begin, end, the client is gone
  *     describe.c   what the router is told of a request
+ *     tokenize.c   token ids of the prompt, where an engine tells them
  *     choose.c     pick, wait, hand out
  *     send.c       the request to an engine, and what it says
  *     stream.c     its answer to the client, with back-pressure
@@ -51,6 +52,7 @@ struct exchange {
     uint32_t attempts;       /* Targets that it was sent to. */
     uint64_t began, sent_at; /* Time, ns. */
     uint64_t record;         /* Its latest one in the journal. */
+    struct evbuffer *ids;    /* Answer with the ids of its prompt, so far. */
 
     /* Of the attempt under way. */
     bool open_ticket, waiting;
@@ -146,6 +148,9 @@ void exchange_note_token(struct exchange *exchange);
 /* Notes a decision in the journal and the counters. */
 void exchange_note_decision(struct exchange *exchange, int result,
                             const lbroute_decision *decision, double took_s);
+
+/* Notes the status of an answer of the gateway's own. */
+void exchange_note_status(struct exchange *exchange, int status);
 
 /* What an answer's status says of the target. */
 int exchange_event_of(const struct exchange *exchange, int status);

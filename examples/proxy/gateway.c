@@ -91,20 +91,10 @@ static bool open_ports(struct gateway *gateway, char *error, size_t error_size)
 {
     const struct config *config = gateway->config;
     gateway->listener = listener_create(gateway, config, error, error_size);
-    if (!gateway->listener)
-        return false;
-    if (*config->admin.address) {
+    if (gateway->listener && *config->admin.address)
         gateway->admin =
             admin_create(gateway, &config->admin, error, error_size);
-        if (!gateway->admin)
-            return false;
-        printf("admin listening on %s:%u\n", config->admin.address,
-               (unsigned)admin_port(gateway->admin));
-    }
-    printf("listening on %s:%u\n", config->listen.address,
-           (unsigned)listener_port(gateway->listener));
-    fflush(stdout);
-    return true;
+    return gateway->listener && (gateway->admin || !*config->admin.address);
 }
 
 bool gateway_open(struct gateway *gateway, struct config *config, char *error,
@@ -155,8 +145,7 @@ static void apply_rest(struct gateway *gateway, const struct config *config)
     char error[512] = "";
     signals_apply(gateway->signals, config);
     journal_resize(gateway->journal, config->decisions, config->explain_rate);
-    if (*config->prices &&
-        !prices_load(gateway, config->prices, error, sizeof error))
+    if (!prices_load(gateway, config->prices, error, sizeof error))
         log_line("prices: %s", error);
     if (gateway->listener)
         listener_apply(gateway->listener, config);

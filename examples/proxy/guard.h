@@ -34,6 +34,9 @@ bool guard_request(const char *target, bool bodyless, struct evkeyvalq *headers,
  */
 bool guard_is_hop_header(const char *name, struct evkeyvalq *headers);
 
+/** Whether a value of Content-Length is one plain number. */
+bool guard_is_length(const char *text);
+
 /** Whether all names are tokens and all values free of control characters. */
 bool guard_headers_clean(struct evkeyvalq *headers);
 

@@ -161,7 +161,6 @@ static void set_up(struct listener *listener)
     evhttp_set_allowed_methods(listener->http, (ev_uint16_t)~none);
     evhttp_set_gencb(listener->http, routes_take, listener->gateway);
     evhttp_set_bevcb(listener->http, clients_connect, listener->clients);
-    evhttp_set_flags(listener->http, EVHTTP_SERVER_LINGERING_CLOSE);
     evhttp_set_default_content_type(listener->http, NULL);
     evconnlistener_set_error_cb(socket_of(listener), accept_failed);
 }

@@ -15,6 +15,7 @@ static const char USAGE[] =
     "\n"
     "  -c, --config FILE  configuration (YAML)\n"
     "      --check        only check it; 0 if it is good\n"
+    "      --help-config  print its keys\n"
     "      --version      print the version\n"
     "      --help         print this\n"
     "\n"
@@ -29,10 +30,11 @@ struct options {
 /* Status to exit with at once; -1: go on. */
 static int read_options(int argc, char **argv, struct options *options)
 {
-    enum { CHECK = 256, VERSION, HELP };
+    enum { CHECK = 256, HELP_CONFIG, VERSION, HELP };
     static const struct option NAMES[] = {
         {"config", required_argument, NULL, 'c'},
         {"check", no_argument, NULL, CHECK},
+        {"help-config", no_argument, NULL, HELP_CONFIG},
         {"version", no_argument, NULL, VERSION},
         {"help", no_argument, NULL, HELP},
         {NULL, 0, NULL, 0},
@@ -46,6 +48,9 @@ static int read_options(int argc, char **argv, struct options *options)
         case CHECK:
             options->check = true;
             break;
+        case HELP_CONFIG:
+            config_print_help(stdout);
+            return EXIT_SUCCESS;
         case VERSION:
             printf("lbroute-proxy %s\n", lbroute_version());
             return EXIT_SUCCESS;

@@ -34,6 +34,9 @@ static const struct figure figures[] = {
     COUNTED("output_tokens_total", "Output tokens as engines say.",
             output_tokens),
     COUNTED("reloads_total", "Configurations put in force.", reloads),
+    COUNTED("tokenize_failures_total",
+            "Prompts whose token ids were asked for and did not come.",
+            tokenize_failures),
     COUNTED("reload_failures_total", "Configurations that were refused.",
             reload_failures),
 };

@@ -61,6 +61,23 @@ bool price_list_sort(struct price_list *list, struct price_error *error)
     return true;
 }
 
+/* Tables begin with a comment or a key, and no model's name begins so. */
+static bool is_json(const char *text)
+{
+    char first = text[strspn(text, " \t\r\n")];
+
+    return first == '{' || first == '[';
+}
+
+bool price_list_read(struct price_list *list, char *text, size_t len,
+                     struct price_error *error)
+{
+    bool good = is_json(text) ? price_list_read_catalog(list, text, len, error)
+                              : price_list_read_table(list, text, len, error);
+
+    return good && price_list_sort(list, error);
+}
+
 static int compare_key(const void *key, const void *row)
 {
     return strcmp(key, ((const struct price_row *)row)->key);

@@ -42,6 +42,11 @@ const struct price_row *price_list_find(const struct price_list *list,
 
 void price_list_release(struct price_list *list);
 
+/** Reads either of the following, told apart by content, and sorts it. `text`
+ * ends with a zero byte and is cut into pieces. */
+bool price_list_read(struct price_list *list, char *text, size_t len,
+                     struct price_error *error);
+
 /** Reads a table of price_table.py (docs/prices.md). `text` ends with a zero
  * byte and is cut into pieces. */
 bool price_list_read_table(struct price_list *list, char *text, size_t len,

@@ -11,14 +11,6 @@
 
 static const size_t most_bytes = 64 * 1024 * 1024;
 
-/* Tables begin with a comment or a key, and no model's name begins so. */
-static bool is_json(const char *text)
-{
-    char first = text[strspn(text, " \t\r\n")];
-
-    return first == '{' || first == '[';
-}
-
 static bool read_list(const char *path, struct price_list *list,
                       struct price_error *error)
 {
@@ -29,10 +21,9 @@ static bool read_list(const char *path, struct price_list *list,
 
     if (text == NULL)
         return price_fail(error, "%s", wrong);
-    good = is_json(text) ? price_list_read_catalog(list, text, len, error)
-                         : price_list_read_table(list, text, len, error);
+    good = price_list_read(list, text, len, error);
     free(text);
-    return good && price_list_sort(list, error);
+    return good;
 }
 
 /* What the router has now, to go back to. */

@@ -55,6 +55,7 @@ static void refuse_method(const struct visit *visit, const char *allowed)
 static void refuse(const struct visit *visit, const struct asked_error *error)
 {
     visit->gateway->counters.refused++;
+    visit->request->flags &= ~EVHTTP_PROXY_REQUEST; /* It would not say so. */
     client_close_after(visit->client);
     reply_error(visit->request, visit->dialect, error);
 }
@@ -70,6 +71,11 @@ static bool well_formed(const struct visit *visit, struct asked_error *error)
     if (request->headers_size > visit->gateway->config->limits.header_bytes) {
         error->status = 431;
         snprintf(error->text, sizeof error->text, "The headers are too large.");
+        return false;
+    }
+    if (client_sent_nul(visit->client)) {
+        error->status = 400;
+        snprintf(error->text, sizeof error->text, "A request has no NUL.");
         return false;
     }
     return guard_request(visit->target, bodyless, request->input_headers,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "usage_json.h"
 
+#include "json_read.h"
+
 #include <jansson.h>
 #include <string.h>
 
@@ -68,7 +70,7 @@ static void take_counts(struct usage_counts *counts, const json_t *root)
 
 void usage_body(struct usage_counts *counts, const char *body, size_t len)
 {
-    json_t *root = len ? json_loadb(body, len, JSON_ALLOW_NUL, NULL) : NULL;
+    json_t *root = len ? json_read(body, len, NULL) : NULL;
 
     take_counts(counts, root);
     json_decref(root);
@@ -161,7 +163,7 @@ bool usage_event(struct usage_counts *counts, struct usage *usage,
         usage->ended = true;
     if (usage->token_seen && !has_needle(data, len))
         return false;
-    root = json_loadb(data, len, JSON_ALLOW_NUL, NULL);
+    root = json_read(data, len, NULL);
     if (!root)
         return false;
     take_event(counts, usage, root);

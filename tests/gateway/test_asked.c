@@ -159,6 +159,8 @@ static void no_json(void **state)
         "{\"model\":\"SECRET\",",
         "{\"model\":\"SECRET\"} SECRET",
         "{\"model\":\"SECRET\"}{\"model\":\"SECRET\"}",
+        "{" HELLO "}\"SECRET",
+        "{" HELLO "} tru",
         "{'model':'SECRET'}",
         "{\"model\":\"SECRET\",}",
         "{\"model\":\"SECRET}",

@@ -315,15 +315,28 @@ static void end_step(struct fleet *fleet, uint32_t target)
     start_step(fleet, target);
 }
 
+/* Peers are told what is on the page. */
+static void scrape_target(struct fleet *fleet, uint32_t target)
+{
+    const struct engine *engine = fleet->servers[target].engine;
+    struct peer_gauges gauges = {engine_running(engine), engine_waiting(engine),
+                                 engine_kv_usage(engine),
+                                 engine_blocks(engine)};
+
+    if (host_is_peer(fleet->host)) {
+        host_gauge(fleet->host, target, &gauges, fleet->now);
+        return;
+    }
+    vllm_page_write(&fleet->page, engine, fleet->now);
+    host_scrape(fleet->host, target, fleet->page.text, fleet->page.length,
+                fleet->now);
+}
+
 static void scrape(struct fleet *fleet)
 {
-    for (uint32_t i = 0; i < fleet->log->target_count; i++) {
-        if (fleet->servers[i].down)
-            continue;
-        vllm_page_write(&fleet->page, fleet->servers[i].engine, fleet->now);
-        host_scrape(fleet->host, i, fleet->page.text, fleet->page.length,
-                    fleet->now);
-    }
+    for (uint32_t i = 0; i < fleet->log->target_count; i++)
+        if (!fleet->servers[i].down)
+            scrape_target(fleet, i);
     if (fleet->done < fleet->workload->count)
         event_heap_push(&fleet->events,
                         fleet->now + to_ns(fleet->options->scrape_s),
@@ -506,6 +519,9 @@ void fleet_run(const struct workload *workload,
     vllm_page_init(&fleet.page, workload->adapters);
     fleet.host = host_create(&options->host, workload);
     fleet.kv.host = fleet.host;
+    fleet.kv.plain = host_is_peer(fleet.host);
+    if (fleet.kv.plain && fleet.kv.count > 0)
+        host_watch_events(fleet.host, kv_feed_run, &fleet.kv);
     fleet.flights = grow_zeroed(workload->count, sizeof *fleet.flights);
     fleet.queue = grow_zeroed(workload->count, sizeof *fleet.queue);
     link_followers(&fleet);

@@ -80,9 +80,12 @@ static bool run(const struct options *options)
 int main(int argc, char **argv)
 {
     struct options options;
-    bool good = options_parse(argc, argv, &options);
-    int status = good ? EXIT_SUCCESS : EXIT_USAGE;
+    bool good;
+    int status;
 
+    tell_as("lbroute-replay");
+    good = options_parse(argc, argv, &options);
+    status = good ? EXIT_SUCCESS : EXIT_USAGE;
     if (good) {
         switch (options.command) {
         case COMMAND_HELP:

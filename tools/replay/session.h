@@ -10,6 +10,7 @@
 #include "options.h"
 #include "report.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -33,8 +34,9 @@ struct session {
     size_t result_count; /**< Done. */
     size_t run_count;    /**< In all. */
     struct replay_progress progress;
-    size_t run_requests; /**< Of the run under way. */
-    char label[128];
+    pthread_mutex_t lock; /**< Of the next two, and of the progress. */
+    size_t run_requests;  /**< Of each run. */
+    size_t requests_done; /**< Of all. */
 };
 
 /** Runs it all. Returns false after saying what is wrong with the traffic; what

@@ -5,10 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Longest line that a listener hears; names of files are the longest parts. */
+/* Longest line; names of files are the longest parts. */
 enum { LONGEST = 4096 };
 
+static const char *name;
 static const struct tell_listener *listener;
+
+void tell_as(const char *program)
+{
+    name = program;
+}
 
 void tell_to(const struct tell_listener *from_now_on)
 {
@@ -19,13 +25,12 @@ static void say(const char *format, va_list arguments)
 {
     char line[LONGEST];
 
+    vsnprintf(line, sizeof line, format, arguments);
     if (listener == NULL) {
-        fputs("lbroute-replay: ", stderr);
-        vfprintf(stderr, format, arguments);
-        fputs("\n", stderr);
+        fprintf(stderr, "%s%s%s\n", name != NULL ? name : "",
+                name != NULL ? ": " : "", line);
         return;
     }
-    vsnprintf(line, sizeof line, format, arguments);
     listener->hear(listener->context, line);
 }
 
@@ -41,7 +46,7 @@ void tell(const char *format, ...)
 void tell_hint(void)
 {
     if (listener == NULL)
-        fputs("Try lbroute-replay --help.\n", stderr);
+        fprintf(stderr, "Try %s --help.\n", name);
 }
 
 void tell_and_stop(const char *format, ...)

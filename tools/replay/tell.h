@@ -15,6 +15,9 @@ struct tell_listener {
     void *context;
 };
 
+/** Sets the name of the program, with which lines on stderr begin. */
+void tell_as(const char *program);
+
 /** Sets who listens from now on; NULL: nobody, lines go to stderr. There is one
  * listener in a process, and so one run at a time. */
 void tell_to(const struct tell_listener *listener);
