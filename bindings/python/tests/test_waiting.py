@@ -56,8 +56,12 @@ def test_cancel(router, pool):
     assert queued.value.place.cancel() and not queued.value.place.cancel()
     with pytest.raises(lbroute.NotFoundError):
         queued.value.place.poll()
-    first.success()
+    with pytest.raises(lbroute.Queued) as queued:
+        pool.pick()
+    first.success()  # its slot has come
+    assert queued.value.place.cancel() and not queued.value.place.cancel()
     assert is_clean(router) and router.stats().queue_cancelled == 1
+    assert router.stats().settled["cancel"] == 1
 
 
 def test_a_forgotten_place_is_given_up(router, pool):
