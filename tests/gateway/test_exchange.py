@@ -709,6 +709,29 @@ class Waiting(Case):
         self.assertEqual(self.ask(gateway).headers["x-lbroute-server"], "b")
         self.assert_settled(gateway)
 
+    def test_retry_after_a_reload(self):
+        """What was known of the request's model outlives the configuration
+        that it came from."""
+        closing = threading.Event()
+
+        def script(_engine, wire):
+            wire.request_noted()
+            closing.wait(10)
+        broken, other = self.engine(script), self.engine()
+        gateway = self.gateway([broken])
+        first = gateway.connect()
+        first.sendall(post(PATH, chat()))
+        self.wait_for(gateway, "open_requests", 1)
+        for number in range(1, 4):
+            gateway.write({"a": f"http://127.0.0.1:{broken.port}",
+                           "b": f"http://127.0.0.1:{other.port}"})
+            gateway.signal(signal.SIGHUP)
+            self.wait_for(gateway, "reloads_total", number)
+        closing.set()
+        self.assertEqual(Answer(first).headers["x-lbroute-server"], "b")
+        first.close()
+        self.assert_settled(gateway)
+
     def test_bad_reload(self):
         """Leaves everything as it was, and says where the mistake is."""
         gateway = self.one_slot()

@@ -4,6 +4,7 @@
 #include "engine.h"
 #include "event_heap.h"
 #include "grow.h"
+#include "tell.h"
 #include "vllm_page.h"
 
 #include <math.h>
@@ -527,11 +528,9 @@ void fleet_run(const struct workload *workload,
     push_first_events(&fleet);
     while (event_heap_pop(&fleet.events, &event))
         handle(&fleet, &event);
-    if (fleet.done != workload->count) {
-        fprintf(stderr, "lbroute-replay: %zu requests were never answered\n",
-                workload->count - fleet.done);
-        exit(EXIT_FAILURE);
-    }
+    if (fleet.done != workload->count)
+        tell_and_stop("%zu requests were never answered",
+                      workload->count - fleet.done);
     release(&fleet);
 }
 

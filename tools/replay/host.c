@@ -4,6 +4,7 @@
 #include "block_tokens.h"
 #include "grow.h"
 #include "peers/peer_host.h"
+#include "tell.h"
 #include "workload_adapters.h"
 #include "workload_clients.h"
 
@@ -39,8 +40,7 @@ static void require(int result, const char *call)
 {
     if (result == LBROUTE_OK)
         return;
-    fprintf(stderr, "lbroute-replay: %s: %s\n", call, lbroute_strerror(result));
-    exit(EXIT_FAILURE);
+    tell_and_stop("%s: %s", call, lbroute_strerror(result));
 }
 
 static void create_router(struct host *host, const struct host_options *options)
@@ -181,6 +181,10 @@ struct host *host_create(const struct host_options *options,
     create_pool(host, options, workload);
     for (uint32_t i = 0; i < count; i++)
         create_target(host, &options->fleet->targets[i], i);
+    if (options->extend != NULL)
+        require(
+            options->extend(options->extend_context, host->router, host->pool),
+            "the caller's own strategy");
     return host;
 }
 

@@ -23,6 +23,11 @@ struct host_parameter {
     double value;
 };
 
+/** Adds to a router what makes up a strategy of the caller's own, once it has
+ * its pool and targets. Returns a code of the library. */
+typedef int (*host_extend)(void *context, lbroute_router *router,
+                           lbroute_pool pool);
+
 struct host_options {
     const struct fleet_spec *fleet;
     const char *strategy; /**< Of the library, or a peer. */
@@ -33,6 +38,8 @@ struct host_options {
     bool tokens; /**< The router gets prompts as token ids, as KV events do. */
     bool tells_usage;  /**< The tokens of each answer are reported. */
     double deadline_s; /**< Time until a request must have its slot; 0: none. */
+    host_extend extend; /**< NULL: nothing is added. */
+    void *extend_context;
 };
 
 struct host;

@@ -2,6 +2,7 @@
 #include "options_row.h"
 
 #include "grow.h"
+#include "tell.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -45,8 +46,8 @@ static void set_defaults(struct options *options)
 
 static bool complain(const char *name, const char *what)
 {
-    fprintf(stderr, "lbroute-replay: --%s: %s\n", name, what);
-    fputs("Try lbroute-replay --help.\n", stderr);
+    tell("--%s: %s", name, what);
+    tell_hint();
     return false;
 }
 
@@ -85,13 +86,24 @@ static const struct option_row *find_row(const char *name)
     return &option_rows[i];
 }
 
-/* Reads the words; getopt_long() itself complains about unknown ones. */
+/* One that is not known, or without its value, or with one that it does not
+ * take. */
+static bool complain_of_word(const char *word)
+{
+    tell("%s is no option, or it needs a value, or takes none", word);
+    tell_hint();
+    return false;
+}
+
+/* Reads the words, from the first one on each time that it is called. */
 static bool read_words(int argc, char **argv, struct options *options)
 {
     struct option *list = long_options();
     bool good = true;
     int code;
 
+    optind = 0;
+    opterr = 0;
     while (good && options->command == COMMAND_RUN &&
            (code = getopt_long(argc, argv, "h", list, NULL)) != -1) {
         if (code == 'h')
@@ -99,16 +111,11 @@ static bool read_words(int argc, char **argv, struct options *options)
         else if (code >= FIRST_CODE)
             good = read_row(options, &option_rows[code - FIRST_CODE], optarg);
         else
-            good = false;
-        if (code == '?')
-            fputs("Try lbroute-replay --help.\n", stderr);
+            good = complain_of_word(argv[optind - 1]);
     }
     free(list);
     if (good && options->command == COMMAND_RUN && optind < argc) {
-        fprintf(stderr,
-                "lbroute-replay: \"%s\" is no option (--trace FILE reads a "
-                "trace)\n",
-                argv[optind]);
+        tell("\"%s\" is no option (--trace FILE reads a trace)", argv[optind]);
         return false;
     }
     return good;
@@ -216,10 +223,9 @@ static bool read_prices(struct options *options)
 
         target->price = price_list_find(&options->prices, target->price_key);
         if (target->price == NULL && is_first_of_key(fleet, i))
-            fprintf(stderr,
-                    "lbroute-replay: %s has no price of \"%s\": what is served "
-                    "there has an unknown cost\n",
-                    options->prices_path, target->price_key);
+            tell("%s has no price of \"%s\": what is served there has an "
+                 "unknown cost",
+                 options->prices_path, target->price_key);
     }
     return true;
 }
