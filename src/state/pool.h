@@ -32,6 +32,7 @@ struct lbr_pool {
     struct lbr_link stages; /* of the host's own */
     uint64_t kv_sizes; /* of blocks, as KV events say; see state/kv_sizes.h */
     struct lbr_text name; /* own allocation */
+    uint64_t pin_key;     /* of its pins; follows from the name */
 };
 
 struct lbr_model {
