@@ -92,6 +92,7 @@ static void save_sections(struct lbr_saving *saving)
 {
     save_targets(saving);
     save_key(saving);
+    lbr_save_pools(saving);
     lbr_save_health(saving);
     lbr_save_turns(saving);
     lbr_save_shares(saving);
@@ -214,6 +215,7 @@ static const struct {
     {LBR_SECTION_SESSIONS, lbr_load_sessions},
     {LBR_SECTION_PREFIXES, lbr_load_prefixes},
     {LBR_SECTION_KV, lbr_load_kv},
+    {LBR_SECTION_POOLS, lbr_load_pools},
 };
 
 /* How a section is loaded; NULL: it is passed over. */

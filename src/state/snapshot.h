@@ -36,7 +36,8 @@ enum lbr_section {
     LBR_SECTION_PRICES = 8,
     LBR_SECTION_SESSIONS = 9,
     LBR_SECTION_PREFIXES = 10, /* one for each group */
-    LBR_SECTION_KV = 11
+    LBR_SECTION_KV = 11,
+    LBR_SECTION_POOLS = 12
 };
 
 /* ---- saving ---- */
@@ -53,6 +54,7 @@ struct lbr_saving {
 void lbr_section_begin(struct lbr_saving *saving, enum lbr_section kind);
 void lbr_section_end(struct lbr_saving *saving);
 
+void lbr_save_pools(struct lbr_saving *saving);
 void lbr_save_health(struct lbr_saving *saving);
 void lbr_save_turns(struct lbr_saving *saving);
 void lbr_save_shares(struct lbr_saving *saving);
@@ -101,9 +103,9 @@ uint32_t lbr_get_target(const struct lbr_loading *loading,
 typedef void lbr_load_section(struct lbr_loading *loading,
                               struct lbr_reader *reader);
 
-lbr_load_section lbr_load_health, lbr_load_turns, lbr_load_shares,
-    lbr_load_latency, lbr_load_adapters, lbr_load_prices, lbr_load_sessions,
-    lbr_load_prefixes, lbr_load_kv;
+lbr_load_section lbr_load_pools, lbr_load_health, lbr_load_turns,
+    lbr_load_shares, lbr_load_latency, lbr_load_adapters, lbr_load_prices,
+    lbr_load_sessions, lbr_load_prefixes, lbr_load_kv;
 
 /* What ends the stage TAKE: what was taken is given back, or kept. */
 void lbr_conclude_prices(struct lbr_loading *loading, int kept);

@@ -1,11 +1,90 @@
 /* SPDX-License-Identifier: MIT */
-/* Prices and pins. */
+/* Pools, prices and pins. */
 #include "containers/sort.h"
+#include "state/registry.h"
 #include "state/snapshot.h"
 
 /* Bytes of an entry, at least. */
+#define LEAST_POOL 3
 #define LEAST_PRICE 6
 #define LEAST_SESSION 10
+
+/* ---- pools ---- */
+
+static int pool_before(const void *a, const void *b)
+{
+    const struct lbr_pool *first = a;
+    const struct lbr_pool *second = b;
+
+    return lbr_text_compare(first->name, second->name) < 0;
+}
+
+static void put_pool(struct lbr_writer *writer, const void *object)
+{
+    const struct lbr_pool *pool = object;
+
+    lbr_put_text(writer, pool->name.bytes, pool->name.length);
+    lbr_put_count(writer, lbr_pool_picks(pool));
+}
+
+/* Writes all objects of a table, in order. */
+static void put_sorted(struct lbr_saving *saving, const struct lbr_slab *slab,
+                       lbr_comes_before *before,
+                       void (*put)(struct lbr_writer *writer,
+                                   const void *object))
+{
+    struct lbr_memory *memory = &saving->router->memory;
+    struct lbr_slot *object = NULL;
+    void **objects;
+    uint32_t i = 0;
+
+    lbr_put_count(saving->writer, slab->live);
+    if (!slab->live)
+        return;
+    objects = lbr_memory_new(memory, slab->live, sizeof *objects);
+    saving->failed |= !objects;
+    if (!objects)
+        return;
+    while ((object = lbr_slab_next(slab, object ? object->handle : 0)) != NULL)
+        objects[i++] = object;
+    lbr_sort(objects, slab->live, before);
+    for (i = 0; i < slab->live; i++)
+        put(saving->writer, objects[i]);
+    lbr_memory_free(memory, objects, slab->live, sizeof *objects);
+}
+
+void lbr_save_pools(struct lbr_saving *saving)
+{
+    lbr_section_begin(saving, LBR_SECTION_POOLS);
+    put_sorted(saving, &saving->router->pools, pool_before, put_pool);
+    lbr_section_end(saving);
+}
+
+/* Those that picked already go on with what they have. */
+static void set_pool(const struct lbr_loading *loading, struct lbr_text name,
+                     uint64_t picks)
+{
+    struct lbr_pool *pool = lbr_pool_named(loading->router, name);
+
+    if (pool && !pool->picks)
+        pool->earlier_picks = picks;
+}
+
+void lbr_load_pools(struct lbr_loading *loading, struct lbr_reader *reader)
+{
+    uint64_t count = lbr_get_number(reader, LEAST_POOL);
+
+    while (count-- && !reader->broken) {
+        struct lbr_text name;
+        uint64_t picks;
+
+        name.bytes = lbr_get_text(reader, &name.length);
+        picks = lbr_get_count(reader, UINT64_MAX / 2);
+        lbr_demand(reader, lbr_text_is_name(name, 0));
+        if (loading->stage == LBR_LOAD_SET && !reader->broken)
+            set_pool(loading, name, picks);
+    }
+}
 
 /* ---- prices ---- */
 
@@ -17,33 +96,15 @@ static int key_before(const void *a, const void *b)
     return lbr_text_compare(first->key, second->key) < 0;
 }
 
-static void put_prices(struct lbr_saving *saving, struct lbr_price **prices)
+static void put_price(struct lbr_writer *writer, const void *object)
 {
-    struct lbr_slab *slab = &saving->router->prices.slab;
-    struct lbr_price *price = NULL;
-    uint32_t i = 0;
-
-    while ((price = lbr_slab_next(slab, price ? price->slot.handle : 0)) !=
-           NULL)
-        prices[i++] = price;
-    lbr_sort((void **)prices, slab->live, key_before);
-    for (i = 0; i < slab->live; i++)
-        lbr_price_save(prices[i], saving->writer);
+    lbr_price_save(object, writer);
 }
 
 void lbr_save_prices(struct lbr_saving *saving)
 {
-    struct lbr_memory *memory = &saving->router->memory;
-    uint32_t count = saving->router->prices.slab.live;
-    struct lbr_price **prices;
-
     lbr_section_begin(saving, LBR_SECTION_PRICES);
-    lbr_put_count(saving->writer, count);
-    prices = count ? lbr_memory_new(memory, count, sizeof *prices) : NULL;
-    if (prices)
-        put_prices(saving, prices);
-    saving->failed |= count && !prices;
-    lbr_memory_free(memory, prices, count, sizeof *prices);
+    put_sorted(saving, &saving->router->prices.slab, key_before, put_price);
     lbr_section_end(saving);
 }
 
