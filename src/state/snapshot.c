@@ -6,8 +6,9 @@
 #include "state/registry.h"
 
 #define HEADER ((size_t)32)
-#define LENGTH_AT ((size_t)16)
-#define CHECKSUM_AT ((size_t)24)
+#define CHECKSUM_AT ((size_t)8)
+#define CHECKED_FROM ((size_t)16)
+#define LENGTH_AT ((size_t)24)
 #define SECTION_HEADER ((size_t)16)
 #define VERSION 1U
 
@@ -107,10 +108,10 @@ static void save_sections(struct lbr_saving *saving)
 static void save_header(struct lbr_writer *writer)
 {
     lbr_put_bytes(writer, magic, sizeof magic);
+    lbr_put_u64(writer, 0); /* checksum */
     lbr_put_u32(writer, VERSION);
     lbr_put_u32(writer, 0);
-    lbr_put_u64(writer, 0);
-    lbr_put_u64(writer, 0);
+    lbr_put_u64(writer, 0); /* length */
 }
 
 static void complete_header(struct lbr_writer *writer)
@@ -118,8 +119,9 @@ static void complete_header(struct lbr_writer *writer)
     if (writer->length > writer->capacity)
         return;
     lbr_put_u64_at(writer, LENGTH_AT, writer->length);
-    lbr_put_u64_at(writer, CHECKSUM_AT,
-                   lbr_hash(writer->bytes + HEADER, writer->length - HEADER));
+    lbr_put_u64_at(
+        writer, CHECKSUM_AT,
+        lbr_hash(writer->bytes + CHECKED_FROM, writer->length - CHECKED_FROM));
 }
 
 int lbr_snapshot_save(struct lbroute_router *router, struct lbr_writer *writer)
@@ -271,24 +273,34 @@ static struct lbr_reader reader_of(const void *bytes, size_t length)
     return reader;
 }
 
-/* Whether the header is that of these bytes. */
+/* Whether the bytes are as they were written, whatever the version. */
+static int are_intact(struct lbr_reader reader)
+{
+    const unsigned char *begin = lbr_get_bytes(&reader, sizeof magic);
+    uint64_t checksum = lbr_get_u64(&reader);
+
+    return !reader.broken && memcmp(begin, magic, sizeof magic) == 0 &&
+           checksum == lbr_hash(reader.next, reader.left);
+}
+
 static int check_header(const void *bytes, size_t length)
 {
     struct lbr_reader reader = reader_of(bytes, length);
-    const unsigned char *begin = lbr_get_bytes(&reader, sizeof magic);
-    uint32_t version = lbr_get_u32(&reader);
-    uint32_t reserved = lbr_get_u32(&reader);
-    uint64_t stated = lbr_get_u64(&reader);
-    uint64_t checksum = lbr_get_u64(&reader);
+    uint32_t version;
+    uint32_t reserved;
+    uint64_t stated;
 
-    if (reader.broken || memcmp(begin, magic, sizeof magic) != 0)
+    if (!are_intact(reader))
         return LBROUTE_ERR_FORMAT;
+    (void)lbr_get_bytes(&reader, CHECKED_FROM);
+    version = lbr_get_u32(&reader);
+    reserved = lbr_get_u32(&reader);
+    stated = lbr_get_u64(&reader);
     if (version > VERSION)
         return LBROUTE_ERR_UNSUPPORTED;
-    if (version < VERSION || reserved || stated != length ||
-        checksum != lbr_hash(reader.next, reader.left))
-        return LBROUTE_ERR_FORMAT;
-    return LBROUTE_OK;
+    return version == VERSION && !reserved && stated == length && !reader.broken
+               ? LBROUTE_OK
+               : LBROUTE_ERR_FORMAT;
 }
 
 int lbr_snapshot_check(const void *bytes, size_t length)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a router has learned, as bytes, and back.
  *
- *     header    magic, version, length, checksum of all that follows
+ *     header    magic, checksum of all that follows, version, length
  *     section   kind, version, length, body
  *     section   …
  *

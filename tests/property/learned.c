@@ -424,6 +424,6 @@ void mend_snapshot(uint8_t *bytes, size_t length)
 {
     if (length < 32)
         return;
-    put_word(bytes + 16, length);
-    put_word(bytes + 24, XXH3_64bits(bytes + 32, length - 32));
+    put_word(bytes + 24, length);
+    put_word(bytes + 8, XXH3_64bits(bytes + 16, length - 16));
 }
