@@ -66,6 +66,11 @@ void lbr_put_count(struct lbr_writer *writer, uint64_t value)
     lbr_put_u8(writer, (uint8_t)value);
 }
 
+void lbr_put_times(struct lbr_writer *writer, uint64_t times)
+{
+    lbr_put_count(writer, times < LBR_MOST_TIMES ? times : LBR_MOST_TIMES);
+}
+
 void lbr_put_real(struct lbr_writer *writer, double value)
 {
     uint64_t bits;
@@ -148,6 +153,11 @@ uint64_t lbr_get_count(struct lbr_reader *reader, uint64_t most)
     } while (byte & 0x80 && !reader->broken);
     lbr_demand(reader, value <= most);
     return reader->broken ? 0 : value;
+}
+
+uint64_t lbr_get_times(struct lbr_reader *reader)
+{
+    return lbr_get_count(reader, LBR_MOST_TIMES);
 }
 
 uint64_t lbr_get_number(struct lbr_reader *reader, size_t size)

@@ -34,6 +34,9 @@ void lbr_put_u32(struct lbr_writer *writer, uint32_t value);
 void lbr_put_u64(struct lbr_writer *writer, uint64_t value);
 /* Seven bits a byte, the lowest first; the last one is below 128. */
 void lbr_put_count(struct lbr_writer *writer, uint64_t value);
+/* How often something happened: beyond LBR_MOST_TIMES all is the same. */
+#define LBR_MOST_TIMES (UINT64_C(1) << 53)
+void lbr_put_times(struct lbr_writer *writer, uint64_t times);
 void lbr_put_real(struct lbr_writer *writer, double value);
 /* A text of at most 255 bytes, with its length. */
 void lbr_put_text(struct lbr_writer *writer, const char *bytes, size_t length);
@@ -53,6 +56,7 @@ uint32_t lbr_get_u32(struct lbr_reader *reader);
 uint64_t lbr_get_u64(struct lbr_reader *reader);
 /* Up to |most|; more breaks the reader. */
 uint64_t lbr_get_count(struct lbr_reader *reader, uint64_t most);
+uint64_t lbr_get_times(struct lbr_reader *reader);
 /* Anything but a finite number breaks the reader. */
 double lbr_get_real(struct lbr_reader *reader);
 /* The same, and so does a number that is not from |least| to |most|. */

@@ -25,7 +25,7 @@ void lbr_ewma_add(struct lbr_ewma *ewma, double value, double alpha,
 
 void lbr_ewma_save(const struct lbr_ewma *ewma, struct lbr_writer *writer)
 {
-    lbr_put_count(writer, ewma->samples);
+    lbr_put_times(writer, ewma->samples);
     if (!ewma->samples)
         return;
     lbr_put_real(writer, ewma->value);
@@ -36,7 +36,7 @@ void lbr_ewma_load(struct lbr_ewma *ewma, struct lbr_reader *reader)
 {
     ewma->value = 0;
     ewma->at = 0;
-    ewma->samples = lbr_get_count(reader, UINT64_MAX);
+    ewma->samples = lbr_get_times(reader);
     if (!ewma->samples)
         return;
     ewma->value = lbr_get_real(reader);

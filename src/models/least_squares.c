@@ -350,17 +350,20 @@ static int are_sums(const struct lbr_least_squares *model)
            scratch.pivots[2] > 0;
 }
 
+int lbr_plane_is_sound(const struct lbr_plane *plane)
+{
+    return are_within(&plane->base, 1, -LARGEST_RATIO, LARGEST_RATIO) &&
+           are_within(&plane->per_queue, 1, 0, LARGEST_RATIO) &&
+           are_within(&plane->per_input, 1, 0, LARGEST_RATIO);
+}
+
 int lbr_least_squares_is_sound(const struct lbr_least_squares *model)
 {
-    const struct lbr_plane *plane = &model->plane;
-
     return are_within(model->info, 6, -LARGEST_SUM, LARGEST_SUM) &&
            are_within(model->moments, 3, -LARGEST_SUM, LARGEST_SUM) &&
            are_within(model->pivots, 3, 0, LARGEST_SUM) &&
            are_within(model->lower, 3, -LARGEST_RATIO, LARGEST_RATIO) &&
-           are_within(&plane->base, 1, -LARGEST_RATIO, LARGEST_RATIO) &&
-           are_within(&plane->per_queue, 1, 0, LARGEST_RATIO) &&
-           are_within(&plane->per_input, 1, 0, LARGEST_RATIO) &&
+           lbr_plane_is_sound(&model->plane) &&
            are_within(&model->usual_error, 1, LEAST_ERROR, MOST_ERROR) &&
            are_within(&model->level, 1, LEAST_LEVEL, LARGEST) &&
            !(model->pinned & ~(unsigned)(PIN_QUEUE | PIN_INPUT)) &&

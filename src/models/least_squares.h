@@ -98,6 +98,8 @@ void lbr_least_squares_save(const struct lbr_least_squares *model,
                             struct lbr_writer *writer);
 void lbr_least_squares_load(struct lbr_least_squares *model,
                             struct lbr_reader *reader);
+/* Likewise of a plane alone. */
+int lbr_plane_is_sound(const struct lbr_plane *plane);
 void lbr_plane_save(const struct lbr_plane *plane, struct lbr_writer *writer);
 void lbr_plane_load(struct lbr_plane *plane, struct lbr_reader *reader);
 

@@ -20,9 +20,6 @@ static void get_reals(struct lbr_reader *reader, double *values, size_t count)
         values[i] = lbr_get_real(reader);
 }
 
-/* No latency, and no part of one, is larger. */
-#define LARGEST 1e40
-
 void lbr_plane_save(const struct lbr_plane *plane, struct lbr_writer *writer)
 {
     lbr_put_real(writer, plane->base);
@@ -32,19 +29,20 @@ void lbr_plane_save(const struct lbr_plane *plane, struct lbr_writer *writer)
 
 void lbr_plane_load(struct lbr_plane *plane, struct lbr_reader *reader)
 {
-    plane->base = lbr_get_real_in(reader, -LARGEST, LARGEST);
-    plane->per_queue = lbr_get_real_in(reader, 0, LARGEST);
-    plane->per_input = lbr_get_real_in(reader, 0, LARGEST);
+    plane->base = lbr_get_real(reader);
+    plane->per_queue = lbr_get_real(reader);
+    plane->per_input = lbr_get_real(reader);
+    lbr_demand(reader, lbr_plane_is_sound(plane));
 }
 
 void lbr_least_squares_save(const struct lbr_least_squares *model,
                             struct lbr_writer *writer)
 {
     if (!model->samples || !lbr_least_squares_is_sound(model)) {
-        lbr_put_count(writer, 0);
+        lbr_put_times(writer, 0);
         return;
     }
-    lbr_put_count(writer, model->samples);
+    lbr_put_times(writer, model->samples);
     lbr_plane_save(&model->plane, writer);
     put_reals(writer, model->info, 6);
     put_reals(writer, model->moments, 3);
@@ -59,7 +57,7 @@ void lbr_least_squares_load(struct lbr_least_squares *model,
                             struct lbr_reader *reader)
 {
     memset(model, 0, sizeof *model);
-    model->samples = lbr_get_count(reader, UINT64_MAX);
+    model->samples = lbr_get_times(reader);
     if (!model->samples)
         return;
     lbr_plane_load(&model->plane, reader);

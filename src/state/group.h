@@ -125,6 +125,10 @@ int lbr_group_place(struct lbr_group *group, struct lbr_member *member,
  * more credit or debt in the schedule than one round of the new weights. */
 void lbr_group_clamp_turns(struct lbr_group *group);
 
+/* Call after turns were given sums from elsewhere: what no service could have
+ * led to is no credit or debt. */
+void lbr_group_accept_turns(struct lbr_group *group);
+
 /* Brings what depends on time to |now|. */
 void lbr_group_renew(struct lbr_group *group, uint64_t now);
 

@@ -24,7 +24,7 @@ static void put_pool(struct lbr_writer *writer, const void *object)
     const struct lbr_pool *pool = object;
 
     lbr_put_text(writer, pool->name.bytes, pool->name.length);
-    lbr_put_count(writer, lbr_pool_picks(pool));
+    lbr_put_times(writer, lbr_pool_picks(pool));
 }
 
 /* Writes all objects of a table, in order. */
@@ -79,7 +79,7 @@ void lbr_load_pools(struct lbr_loading *loading, struct lbr_reader *reader)
         uint64_t picks;
 
         name.bytes = lbr_get_text(reader, &name.length);
-        picks = lbr_get_count(reader, UINT64_MAX / 2);
+        picks = lbr_get_times(reader);
         lbr_demand(reader, lbr_text_is_name(name, 0));
         if (loading->stage == LBR_LOAD_SET && !reader->broken)
             set_pool(loading, name, picks);

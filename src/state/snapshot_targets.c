@@ -164,24 +164,24 @@ static void load_turns(struct lbr_target *target, struct lbr_reader *reader)
         target->by_pool.group->rotation.last = &target->by_pool.place;
 }
 
-static void clamp(struct lbr_group *groups)
+static void accept(struct lbr_group *groups)
 {
     for (; groups; groups = groups->next)
-        lbr_group_clamp_turns(groups);
+        lbr_group_accept_turns(groups);
 }
 
 /* Other weights or other members than there were make other bounds. */
-static void clamp_all(struct lbroute_router *router)
+static void accept_all(struct lbroute_router *router)
 {
     struct lbr_model *model = NULL;
     struct lbr_pool *pool = NULL;
 
     while ((pool = lbr_slab_next(&router->pools,
                                  pool ? pool->slot.handle : 0)) != NULL)
-        clamp(pool->groups);
+        accept(pool->groups);
     while ((model = lbr_slab_next(&router->models,
                                   model ? model->slot.handle : 0)) != NULL)
-        clamp(model->groups);
+        accept(model->groups);
 }
 
 void lbr_load_turns(struct lbr_loading *loading, struct lbr_reader *reader)
@@ -191,7 +191,7 @@ void lbr_load_turns(struct lbr_loading *loading, struct lbr_reader *reader)
     for (i = 0; i < loading->target_count && !reader->broken; i++)
         load_turns(target_to_set(loading, i), reader);
     if (loading->stage == LBR_LOAD_SET)
-        clamp_all(loading->router);
+        accept_all(loading->router);
 }
 
 /* ---- shares of the traffic ---- */
@@ -282,11 +282,14 @@ static void put_mean(struct lbr_writer *writer,
 {
     int kind;
 
-    lbr_put_count(writer, mean->samples);
+    lbr_put_times(writer, mean->samples);
     lbr_put_real(writer, mean->input);
     for (kind = 0; kind < LBR_LATENCY_KINDS; kind++) {
-        lbr_put_u8(writer, (uint8_t)mean->plane_known[kind]);
-        if (mean->plane_known[kind])
+        int known =
+            mean->plane_known[kind] && lbr_plane_is_sound(&mean->plane[kind]);
+
+        lbr_put_u8(writer, (uint8_t)known);
+        if (known)
             lbr_plane_save(&mean->plane[kind], writer);
     }
 }
@@ -296,7 +299,7 @@ static void get_mean(struct lbr_reader *reader, struct lbr_latency_mean *mean)
     int kind;
 
     memset(mean, 0, sizeof *mean);
-    mean->samples = lbr_get_count(reader, UINT64_MAX);
+    mean->samples = lbr_get_times(reader);
     mean->input = lbr_get_real_in(reader, 0, MOST_INPUT);
     for (kind = 0; kind < LBR_LATENCY_KINDS; kind++) {
         mean->plane_known[kind] = lbr_get_u8(reader);
