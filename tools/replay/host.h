@@ -31,6 +31,7 @@ struct host_options {
     bool tokens; /**< The router gets prompts as token ids, as KV events do. */
     bool tells_usage;  /**< The tokens of each answer are reported. */
     double deadline_s; /**< Time until a request must have its slot; 0: none. */
+    bool restarts;     /**< It is not the only one of this run. */
 };
 
 struct host;
@@ -44,6 +45,13 @@ struct host *host_create(const struct host_options *options,
                          const struct workload *workload);
 
 void host_destroy(struct host *host);
+
+/** What its router has learned, which the caller frees. */
+void *host_snapshot(struct host *host, uint64_t now, size_t *length);
+
+/** Lets the router of a new host know it. */
+void host_restore(struct host *host, const void *bytes, size_t length,
+                  uint64_t now);
 
 /** What became of a request. */
 enum host_answer {
