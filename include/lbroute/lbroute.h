@@ -2502,7 +2502,7 @@ void lbroute_restore_result_init(lbroute_restore_result *result, size_t size);
  *     #LBROUTE_ERR_NO_MEMORY; #LBROUTE_ERR_INVALID for NULL.
  *
  * [any thread], linear in what is remembered, and the lock is held: about a
- * second for each gigabyte. No effect.
+ * millisecond for each megabyte. No effect.
  */
 int lbroute_snapshot(lbroute_router *router, uint64_t now, void *bytes,
                      size_t capacity, size_t *len);
