@@ -214,6 +214,8 @@ static void settle(struct life *life, size_t at)
     event.latency_ns =
         (int64_t)((50 + rng_below(dice(life), 900)) * MILLISECOND);
     event.input_tokens = (int64_t)rng_below(dice(life), 3000);
+    if (event.kind == LBROUTE_EVENT_OVERLOAD)
+        event.retry_after_ns = (int64_t)(400 * SECOND);
     (void)lbroute_observe(life->gateway->router, &event, life->gateway->now);
     life->open[at] = life->open[--life->count];
 }

@@ -343,6 +343,58 @@ static void half_a_batch_is_none(void **state)
     end(&after);
 }
 
+/* A block is stored after that of another label, or one is removed. */
+static void tell_after(struct plain *plain, uint64_t seq, int kind,
+                       uint64_t label, uint64_t parent)
+{
+    static const uint32_t tokens[API_KV_SIZE] = {1, 2, 3, 4};
+    lbroute_kv_event event;
+    lbroute_kv_batch batch;
+
+    lbroute_kv_event_init(&event, sizeof event);
+    event.kind = kind;
+    event.hashes = &label;
+    event.hash_count = 1;
+    event.block_size = API_KV_SIZE;
+    event.has_parent = kind == LBROUTE_KV_STORED;
+    event.parent = parent;
+    event.tokens = kind == LBROUTE_KV_STORED ? tokens : NULL;
+    event.token_count = kind == LBROUTE_KV_STORED ? API_KV_SIZE : 0;
+    lbroute_kv_batch_init(&batch, sizeof batch);
+    batch.seq = seq;
+    batch.events = &event;
+    batch.event_count = 1;
+    CHECK_I(lbroute_kv_apply(plain->router, plain->targets[0], 0, &batch,
+                             plain->now, NULL),
+            LBROUTE_OK);
+}
+
+/* A block that is removed keeps its place for those after it, so that more can
+ * follow: also where the one after it was known by an older record. */
+static void blocks_keep_their_order(void **state)
+{
+    struct plain before;
+    struct plain after;
+    (void)state;
+
+    start(&before, "precise_cache_aware", "a", BEGIN);
+    start(&after, "precise_cache_aware", "a", BEGIN);
+    tell(&before, 0, 9, 90); /* makes way for 2, which follows 1 */
+    tell(&before, 1, 1, 10);
+    tell_after(&before, 2, LBROUTE_KV_REMOVED, 9, 0);
+    tell_after(&before, 3, LBROUTE_KV_STORED, 2, 1);
+    (void)carry_over(&before, &after, 0);
+    for (int i = 0; i < 2; i++) {
+        struct plain *plain = i ? &after : &before;
+        tell_after(plain, 4, LBROUTE_KV_REMOVED, 1, 0);
+        tell_after(plain, 5, LBROUTE_KV_STORED, 3, 1);
+        CHECK_U(source_of(plain).blocks[LBROUTE_MEDIUM_GPU], 2);
+        CHECK_U(source_of(plain).waiting, 0);
+    }
+    end(&before);
+    end(&after);
+}
+
 /* ---- another world ---- */
 
 static const struct gateway_options usual = {1, 9, 0, 0};
@@ -580,6 +632,7 @@ int main(void)
         cmocka_unit_test(a_source_goes_on),
         cmocka_unit_test(a_source_that_was_heard_stays),
         cmocka_unit_test(half_a_batch_is_none),
+        cmocka_unit_test(blocks_keep_their_order),
         cmocka_unit_test(another_key_recognises_nobody),
         cmocka_unit_test(narrower_bounds_hold),
         cmocka_unit_test(targets_come_and_go),
