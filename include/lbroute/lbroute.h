@@ -96,8 +96,9 @@ enum {
     LBROUTE_ERR_NAME = -9,
     /** A buffer is too small; the needed length was written. Grow it, retry. */
     LBROUTE_ERR_BUFFER = -10,
-    /** A struct from a newer header uses a feature this library lacks.
-     * Upgrade the library or leave the new fields zero. */
+    /** A struct from a newer header uses a feature this library lacks, or
+     * bytes are of a later format. Upgrade the library, leave the new fields
+     * zero, or do without the bytes. */
     LBROUTE_ERR_UNSUPPORTED = -11,
     /** The object is still in use: remove what uses it first. From
      * lbroute_pick() and lbroute_explain(): called from inside one of the
@@ -2502,7 +2503,9 @@ void lbroute_restore_result_init(lbroute_restore_result *result, size_t size);
  *     #LBROUTE_ERR_NO_MEMORY; #LBROUTE_ERR_INVALID for NULL.
  *
  * [any thread], linear in what is remembered, and the lock is held: about a
- * millisecond for each megabyte. No effect.
+ * millisecond for each megabyte. No effect. Meanwhile it takes memory beyond
+ * lbroute_router_estimate(): 4 bytes for each of `max_kv_blocks` in use, 8 for
+ * each target, pool and price.
  */
 int lbroute_snapshot(lbroute_router *router, uint64_t now, void *bytes,
                      size_t capacity, size_t *len);
@@ -2533,7 +2536,9 @@ int lbroute_snapshot(lbroute_router *router, uint64_t now, void *bytes,
  *     0, nothing changed.
  *
  * [any thread], linear in the length. The bytes are checked without the lock;
- * it is held while they are taken over.
+ * it is held while they are taken over. Meanwhile it takes memory beyond
+ * lbroute_router_estimate(): 56 bytes for each part of a prompt that differs,
+ * 4 for each block, 24 for each target.
  */
 int lbroute_restore(lbroute_router *router, const void *bytes, size_t len,
                     uint64_t now, uint64_t elapsed,
