@@ -10,8 +10,10 @@
  *     GET  /api/targets         settings, load, health, signals, latency
  *     POST /api/targets/NAME    {"weight": 2}, {"drain": true}, {"bench_s": 30}
  *     POST /api/pools/NAME      {"strategy": "…", "parameters": {"…": 1}}
+ *     GET  /api/parameters      strategies, and what parameters mean
  *     GET  /api/clients         who holds what, by digest
  *     GET  /api/decisions       the recent ones, ?after=NUMBER
+ *     GET  /api/decisions/N     one, with every candidate if it was explained
  *     POST /api/explain         {"path": "…", "headers": {…}, "body": {…}}
  *     POST /api/adaptive        {"enabled": false}: the kill switch
  *     POST /api/reload          as SIGHUP

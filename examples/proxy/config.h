@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /** Where to listen. */
 struct config_listen {
@@ -95,6 +96,7 @@ struct config_target {
                            * key, instead of the client's; empty: the
                            * client's goes through. */
     char *metrics_path;   /**< ["/metrics"]; empty: not scraped. */
+    char *tokenize_path;  /**< Of prompts to token ids; empty: not asked. */
     char *occupancy_path; /**< A path, or a whole http URL; empty: none. */
     double occupancy_capacity;   /**< Tokens; 0: the answer tells a part. */
     struct config_kv_source *kv; /**< By source number. */
@@ -151,7 +153,18 @@ struct config_error {
  */
 struct config *config_load(const char *path, struct config_error *error);
 
+/** The same for a text, as the file of that path. */
+struct config *config_parse(const char *path, const char *text, size_t len,
+                            struct config_error *error);
+
 /** NULL does nothing. */
 void config_free(struct config *config);
+
+/** A copy of the host of a URL, an IPv6 address without its brackets, as name
+ * look-up wants it; NULL: out of memory. */
+char *config_host(const char *host);
+
+/** Prints every key with type, range, default and meaning. */
+void config_print_help(FILE *out);
 
 #endif

@@ -32,6 +32,7 @@ struct counters {
     uint64_t rules[LBROUTE_RULE_COUNT];
     uint64_t bytes_in, bytes_out;                        /**< Bodies. */
     uint64_t input_tokens, cached_tokens, output_tokens; /**< As engines say. */
+    uint64_t tokenize_failures; /**< Prompts whose ids did not come. */
     uint64_t reloads, reload_failures;
     struct histogram decision;    /**< The pick itself. */
     struct histogram first_token; /**< From the request's arrival. */

@@ -38,19 +38,34 @@ struct backend {
     uint64_t outcomes[LBROUTE_EVENT_COUNT];
     uint64_t scrapes, scrape_failures;
     uint64_t kv_batches, kv_gaps, kv_replays;
-    int64_t scraped_at; /**< Time of the last good one, ns; -1: none. */
+    uint64_t complained_at; /**< Time of the latest line in the log about it,
+                             * ns; 0: none. */
+    int64_t scraped_at;     /**< Time of the last good one, ns; -1: none. */
     struct backend *next;
 };
 
 struct fleet {
-    struct backend *backends;
+    const struct config *config; /**< What was applied last. */
+    struct backend *backends;    /**< In the order of the configuration. */
     size_t count;
+    struct fleet_name *names; /**< Of models and adapters, sorted. */
+    size_t name_count;
+    size_t tokenize_turn;      /**< Counts requests for token ids. */
+    lbroute_pool default_pool; /**< 0: none. */
+    const char *only_model;    /**< That all targets serve; NULL: none is. */
 };
 
 /**
  * Brings pools and targets of the router in line with a configuration: adds,
  * updates, removes, by name. What stays keeps all that was learned. A target
  * whose address changed is a new one.
+ *
+ * Only what differs from the configuration applied before is set: weights,
+ * strategies and parameters that an operator changed since stay as they are
+ * where the file says the same as before; draining always stays.
+ *
+ * The configuration must live until the next one was applied, or until
+ * fleet_release(). The first call makes the fleet.
  *
  * @return false with a message; then everything is as before.
  */
@@ -63,6 +78,11 @@ void fleet_release(struct gateway *gateway);
 /** The backend of that name, or NULL. */
 struct backend *fleet_find(const struct fleet *fleet, const char *name);
 
+/** A backend for connections only, to a server that is no target; NULL: out of
+ * memory. Its one reference is the caller's. */
+struct backend *backend_new_address(struct gateway *gateway, const char *host,
+                                    uint16_t port);
+
 void backend_hold(struct backend *backend);
 void backend_drop(struct backend *backend);
 
@@ -74,7 +94,8 @@ struct fleet_route {
 };
 
 /** Resolves a model name; false: nobody serves it. An empty name is served by
- * the default pool, or where all targets serve one model. */
+ * the default pool, or where all targets serve one model. The strings live
+ * until the next fleet_apply(): resolve again before another pick. */
 bool fleet_resolve(const struct gateway *gateway, const char *model,
                    struct fleet_route *route);
 

@@ -19,6 +19,7 @@
 #include <lbroute/lbroute.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct admin;
@@ -29,6 +30,7 @@ struct exchange;
 struct fleet;
 struct journal;
 struct listener;
+struct pulse;
 struct signals;
 struct ssl_ctx_st;
 
@@ -40,6 +42,7 @@ struct gateway {
     struct config *config; /**< In force. */
     struct fleet *fleet;   /**< Pools and backends. */
     struct listener *listener;
+    struct pulse *pulse; /**< Its timers. */
     struct signals *signals;
     struct admin *admin;
     struct journal *journal;
@@ -51,6 +54,13 @@ struct gateway {
     uint64_t started; /**< Time of the start, ns. */
 };
 
+/** Sets up all of it with a first configuration, which it takes over, and
+ * listens. On an error the message says why; gateway_close() all the same. */
+bool gateway_open(struct gateway *gateway, struct config *config, char *error,
+                  size_t error_size);
+
+void gateway_close(struct gateway *gateway);
+
 /** Time of the steady clock, ns: the `now` of every call to the router. */
 uint64_t gateway_now(void);
 
@@ -58,6 +68,9 @@ uint64_t gateway_now(void);
  * it over. On an error nothing has changed, and the caller keeps it. */
 bool gateway_configure(struct gateway *gateway, struct config *config,
                        char *error, size_t error_size);
+
+/** Reads the file of the configuration in force anew. */
+bool gateway_reload(struct gateway *gateway, char *error, size_t error_size);
 
 /** Serves until a signal ends it: SIGTERM and SIGINT drain, SIGHUP reads the
  * file anew. Returns the exit status. */

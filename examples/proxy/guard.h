@@ -15,20 +15,29 @@
 struct evkeyvalq;
 
 /**
- * Looks at method, target and headers.
+ * Looks at target and headers.
  *
+ * @param bodyless the method allows no body (HEAD, or one that is unknown):
+ *     libevent does not read any, so that none may be announced.
  * @return false with status and text: more than one Content-Length or Host,
  *     one that is no plain number, both it and Transfer-Encoding, a
  *     Transfer-Encoding that is not just "chunked", names or values with
  *     forbidden bytes, an expectation other than 100-continue, a request
  *     target that is no path.
  */
-bool guard_request(const char *target, struct evkeyvalq *headers,
+bool guard_request(const char *target, bool bodyless, struct evkeyvalq *headers,
                    struct asked_error *error);
 
 /** Whether a header concerns one connection only and is never forwarded:
  * Connection, what it names, Keep-Alive, TE, Trailer, Transfer-Encoding,
- * Upgrade, Proxy-…, and Host and Content-Length, which are made anew. */
+ * Upgrade, Expect, Proxy-…, and Host and Content-Length, which are made anew.
+ */
 bool guard_is_hop_header(const char *name, struct evkeyvalq *headers);
+
+/** Whether a value of Content-Length is one plain number. */
+bool guard_is_length(const char *text);
+
+/** Whether all names are tokens and all values free of control characters. */
+bool guard_headers_clean(struct evkeyvalq *headers);
 
 #endif

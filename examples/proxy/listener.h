@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct clients;
 struct config;
 struct evhttp;
 struct event_base;
@@ -29,6 +30,12 @@ void listener_apply(struct listener *listener, const struct config *config);
 void listener_stop(struct listener *listener);
 void listener_destroy(struct listener *listener);
 uint16_t listener_port(const struct listener *listener);
+
+/** Its connections. */
+struct clients *listener_clients(const struct listener *listener);
+
+/** Takes new connections while there is room for them. */
+void listener_look(struct listener *listener);
 
 /** A server of libevent on an address, shared with the admin port; NULL with a
  * message. `port` receives the port. */

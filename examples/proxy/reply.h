@@ -30,4 +30,7 @@ void reply_decision_headers(struct gateway *gateway,
 void reply_rejection(const lbroute_decision *decision, int result,
                      struct asked_error *error);
 
+/** What a client is told when the engines failed and nobody is left. */
+void reply_bad_gateway(int status, struct asked_error *error);
+
 #endif

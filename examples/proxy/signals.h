@@ -29,8 +29,9 @@ void signals_destroy(struct signals *signals);
 void signals_apply(struct signals *signals, const struct config *config);
 
 /** Reads a catalog into the router: LiteLLM's or models.dev's JSON, or a table
- * of price_table.py, told apart by content. Prices that it lacks are removed.
- * Returns false with a message; then all prices are as before. */
+ * of price_table.py, told apart by content. Prices that it lacks are removed;
+ * an empty path removes all. Returns false with a message; then all prices are
+ * as before. */
 bool prices_load(struct gateway *gateway, const char *path, char *error,
                  size_t error_size);
 

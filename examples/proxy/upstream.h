@@ -52,8 +52,9 @@ uint32_t upstream_idle(const struct upstream_pool *pool);
 struct upstream_request {
     const char *method; /**< "GET" or "POST". */
     const char *path;   /**< With the query; the base path goes before it. */
-    struct evkeyvalq *headers; /**< Copied. */
-    struct evbuffer *body;     /**< Not drained: a retry needs it again. */
+    struct evkeyvalq *headers; /**< Taken over: empty afterwards. */
+    struct evbuffer *body;     /**< Not drained: a retry needs it again. It
+                                * stays until the call is over. */
     double connect_timeout, first_byte_timeout, idle_timeout; /**< Seconds. */
 };
 

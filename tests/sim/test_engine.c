@@ -344,6 +344,156 @@ static void gauges_tell_the_state(void **state)
     engine_destroy(engine);
 }
 
+/* Tells of each request, by owner, what happened. */
+struct told {
+    unsigned first[4];
+    unsigned done[4];
+};
+
+static void note(void *context, struct engine_request *request,
+                 enum engine_event event)
+{
+    struct told *told = context;
+
+    if (event == ENGINE_FIRST_TOKEN)
+        told->first[request->owner]++;
+    else
+        told->done[request->owner]++;
+}
+
+/* An engine of four blocks, and requests of 16 tokens and two of output. */
+static struct engine *small_engine(struct fixture *fixture,
+                                   struct engine_request requests[4])
+{
+    static const uint32_t ids[] = {0, 1, 2, 3};
+    struct engine *engine;
+
+    fixture->options.cache_tokens = 4 * BLOCK;
+    fixture->options.distinct_ids = 4;
+    engine = engine_create(&fixture->options);
+    for (uint32_t i = 0; i < 4; i++)
+        requests[i] = (struct engine_request){.ids = &ids[i],
+                                              .input_tokens = BLOCK,
+                                              .output_tokens = 2,
+                                              .owner = i};
+    return engine;
+}
+
+static void run_out(struct engine *engine, struct told *told)
+{
+    double ms;
+
+    while (engine_start_step(engine, &ms))
+        engine_finish_step(engine, note, told);
+}
+
+/* Head, middle and tail of the queue may go; who is left runs, and a new tail
+ * is found. */
+static void waiting_ones_can_be_cancelled(void **state)
+{
+    struct fixture *fixture = *state;
+    struct engine_request requests[4];
+    struct engine *engine = small_engine(fixture, requests);
+
+    for (uint32_t gone = 0; gone < 3; gone++) {
+        struct told told = {{0}, {0}};
+
+        for (uint32_t i = 0; i < 3; i++)
+            engine_submit(engine, &requests[i]);
+        engine_cancel(engine, &requests[gone]);
+        assert_int_equal(engine_waiting(engine), 2);
+        engine_submit(engine, &requests[3]);
+        run_out(engine, &told);
+        for (uint32_t i = 0; i < 4; i++) {
+            assert_int_equal(told.first[i], i != gone);
+            assert_int_equal(told.done[i], i != gone);
+        }
+    }
+    engine_destroy(engine);
+}
+
+/* In the step under way it yields no token, and its blocks are free; the block
+ * that it filled can still be found. */
+static void a_running_one_can_be_cancelled(void **state)
+{
+    struct fixture *fixture = *state;
+    struct engine_request requests[4];
+    struct engine *engine = small_engine(fixture, requests);
+    struct told told = {{0}, {0}};
+    double ms;
+
+    requests[2].input_tokens = BLOCK + 1;
+    requests[2].ids = requests[0].ids;
+    engine_submit(engine, &requests[0]);
+    engine_submit(engine, &requests[1]);
+    assert_true(engine_start_step(engine, &ms));
+    engine_cancel(engine, &requests[0]);
+    assert_int_equal(engine_running(engine), 1);
+    assert_near(engine_kv_usage(engine), 0.25, 1e-9);
+    engine_finish_step(engine, note, &told);
+    engine_submit(engine, &requests[2]);
+    run_out(engine, &told);
+    assert_int_equal(told.first[0] + told.done[0], 0);
+    assert_int_equal(told.done[1], 1);
+    assert_int_equal(requests[2].hit_tokens, BLOCK);
+    assert_near(engine_kv_usage(engine), 0.0, 1e-9);
+    engine_destroy(engine);
+}
+
+/* The head waits for blocks; once it went, the one behind it need not. */
+static void a_blocked_head_can_be_cancelled(void **state)
+{
+    struct fixture *fixture = *state;
+    struct engine_request requests[4];
+    struct engine *engine = small_engine(fixture, requests);
+    struct told told = {{0}, {0}};
+    static const uint32_t ids[] = {1, 2, 3};
+    double ms;
+
+    requests[0].output_tokens = 16;
+    requests[1].input_tokens = 4 * BLOCK - 1;
+    requests[1].output_tokens = 1;
+    requests[1].ids = ids;
+    engine_submit(engine, &requests[0]);
+    engine_submit(engine, &requests[1]);
+    engine_submit(engine, &requests[2]);
+    assert_true(engine_start_step(engine, &ms));
+    assert_int_equal(engine_waiting(engine), 2);
+    engine_finish_step(engine, note, &told);
+    engine_cancel(engine, &requests[1]);
+    assert_true(engine_start_step(engine, &ms));
+    assert_int_equal(engine_running(engine), 2);
+    engine_finish_step(engine, note, &told);
+    run_out(engine, &told);
+    assert_int_equal(told.done[1], 0);
+    assert_int_equal(told.done[0] + told.done[2], 2);
+    engine_destroy(engine);
+}
+
+/* One slot: the other adapter's request runs as soon as it is given back. */
+static void cancelling_gives_the_adapter_slot_back(void **state)
+{
+    struct fixture *fixture = *state;
+    struct engine_request requests[4];
+    struct engine *engine;
+    struct told told = {{0}, {0}};
+    double ms;
+
+    fixture->options.adapter_slots = 1;
+    engine = small_engine(fixture, requests);
+    requests[0].adapter = 1;
+    requests[1].adapter = 2;
+    engine_submit(engine, &requests[0]);
+    engine_submit(engine, &requests[1]);
+    assert_true(engine_start_step(engine, &ms));
+    assert_int_equal(engine_waiting(engine), 1);
+    engine_cancel(engine, &requests[0]);
+    engine_finish_step(engine, note, &told);
+    run_out(engine, &told);
+    assert_int_equal(told.done[1], 1);
+    engine_destroy(engine);
+}
+
 static void every_engine_has_a_name_and_a_size(void **state)
 {
     const struct engine_spec *spec;
@@ -382,6 +532,10 @@ int main(void)
         ENGINE_TEST(fixed_time_hides_tokens),
         ENGINE_TEST(too_long_does_not_fit),
         ENGINE_TEST(gauges_tell_the_state),
+        ENGINE_TEST(waiting_ones_can_be_cancelled),
+        ENGINE_TEST(a_running_one_can_be_cancelled),
+        ENGINE_TEST(a_blocked_head_can_be_cancelled),
+        ENGINE_TEST(cancelling_gives_the_adapter_slot_back),
         ENGINE_TEST(every_engine_has_a_name_and_a_size),
     };
 

@@ -6,6 +6,7 @@
 #include "kv_cache.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { DEFAULT_MAX_SEQS = 256, DEFAULT_STEP_TOKENS = 2048 };
 
@@ -137,6 +138,59 @@ static void stop_running(struct engine *engine, struct engine_request *request)
     request->blocks = NULL;
     request->block_count = 0;
     request->named_blocks = 0;
+}
+
+/* Takes the request out of |list|, which holds |*count|, if it is there. */
+static bool remove_from(struct engine_request **list, uint32_t *count,
+                        const struct engine_request *request)
+{
+    uint32_t at = 0;
+
+    while (at < *count && list[at] != request)
+        at++;
+    if (at == *count)
+        return false;
+    --*count;
+    memmove(list + at, list + at + 1, (*count - at) * sizeof *list);
+    return true;
+}
+
+/* Takes a request from the queue, where it stands behind |before| (NULL: at the
+ * head). */
+static void unlink_waiting(struct engine *engine, struct engine_request *before,
+                           struct engine_request *request)
+{
+    if (before == NULL)
+        engine->first_waiting = request->next_waiting;
+    else
+        before->next_waiting = request->next_waiting;
+    if (engine->last_waiting == request)
+        engine->last_waiting = before;
+    engine->waiting_count--;
+    request->next_waiting = NULL;
+}
+
+/* The one before it in the queue, NULL at the head. */
+static struct engine_request *before_waiting(
+    const struct engine *engine, const struct engine_request *request)
+{
+    struct engine_request *before = NULL;
+    struct engine_request *at = engine->first_waiting;
+
+    for (; at != request; at = at->next_waiting)
+        before = at;
+    return before;
+}
+
+void engine_cancel(struct engine *engine, struct engine_request *request)
+{
+    if (!remove_from(engine->running, &engine->running_count, request)) {
+        unlink_waiting(engine, before_waiting(engine, request), request);
+    } else {
+        remove_from(engine->step, &engine->step_count, request);
+        stop_running(engine, request);
+    }
+    engine->blocked = NULL;
 }
 
 /* Puts the newest running request back to the head of the queue. */
@@ -296,18 +350,11 @@ static void remember_blocked(struct engine *engine,
 static void start_running(struct engine *engine, struct engine_request *before,
                           struct engine_request *request)
 {
-    if (before == NULL)
-        engine->first_waiting = request->next_waiting;
-    else
-        before->next_waiting = request->next_waiting;
-    if (engine->last_waiting == request)
-        engine->last_waiting = before;
-    engine->waiting_count--;
+    unlink_waiting(engine, before, request);
     if (adapter_slots_begin(&engine->adapters, request->adapter)) {
         engine->step_loads++;
         engine->adapter_loads++;
     }
-    request->next_waiting = NULL;
     engine->running[engine->running_count++] = request;
 }
 

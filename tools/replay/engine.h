@@ -93,6 +93,11 @@ bool engine_fits(const struct engine *engine, uint32_t input_tokens,
 /** Queues a request that fits. */
 void engine_submit(struct engine *engine, struct engine_request *request);
 
+/** Takes out a request that is not done, whenever its client went away: the
+ * engine has let go of it, and nothing more is told of it. What it computed
+ * stays in the cache for others. */
+void engine_cancel(struct engine *engine, struct engine_request *request);
+
 /** Composes the next step. Returns false if there is nothing to do, else true
  * and how long the step takes; engine_finish_step() must follow. */
 bool engine_start_step(struct engine *engine, double *ms);

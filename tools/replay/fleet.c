@@ -27,6 +27,7 @@ enum { PROGRESS_EVERY = 256 };
 struct flight {
     struct engine_request request;
     lbroute_ticket ticket;
+    bool known;             /* The host knows of it. */
     uint32_t next_follower; /* The next that follows the same request. */
     uint32_t first_follower;
 };
@@ -134,6 +135,7 @@ static void accept(struct fleet *fleet, const struct host_picked *pick)
     struct flight *flight = &fleet->flights[index];
 
     flight->ticket = pick->ticket;
+    flight->known = true;
     fleet->log->outcomes[index].expected_first_ns = pick->expected_first_ns;
     kv_feed_check(&fleet->kv, index, pick->target, pick->kv_matched,
                   fleet->now);
@@ -143,7 +145,7 @@ static void accept(struct fleet *fleet, const struct host_picked *pick)
     } else {
         host_observe(fleet->host, flight->ticket, LBROUTE_EVENT_CLIENT_ERROR,
                      fleet->now);
-        flight->ticket = 0;
+        flight->known = false;
         refuse(fleet, index, LBROUTE_REASON_NONE);
     }
 }
@@ -214,33 +216,42 @@ static bool dispatch(struct fleet *fleet, uint32_t index)
 }
 
 /* Whoever is under way stays so, but the new router does not know them. */
-static void forget_tickets(struct fleet *fleet)
+static void forget_flights(struct fleet *fleet)
 {
     for (size_t i = 0; i < fleet->workload->count; i++) {
-        fleet->log->handover.forgotten += fleet->flights[i].ticket != 0;
-        fleet->flights[i].ticket = 0;
+        fleet->log->handover.forgotten += fleet->flights[i].known;
+        fleet->flights[i].known = false;
     }
 }
 
+static void open_host(struct fleet *fleet, const struct host_options *options)
+{
+    fleet->host = host_create(options, fleet->workload);
+    fleet->kv.host = fleet->host;
+    fleet->kv.plain = host_is_peer(fleet->host);
+    if (fleet->kv.plain && fleet->kv.count > 0)
+        host_watch_events(fleet->host, kv_feed_run, &fleet->kv);
+}
+
 /* Another process, with another seed: it knows the fleet and, if wanted, what
- * the one before had learned. */
+ * the one before had learned; peers have no way to tell. */
 static void replace_router(struct fleet *fleet)
 {
     struct host_options options = fleet->options->host;
     size_t length = 0;
     void *bytes = NULL;
 
-    if (fleet->options->handover.how == FLEET_BEGINS_WITH_SNAPSHOT)
+    if (fleet->options->handover.how == FLEET_BEGINS_WITH_SNAPSHOT &&
+        !host_is_peer(fleet->host))
         bytes = host_snapshot(fleet->host, fleet->now, &length);
     host_destroy(fleet->host);
     options.seed++;
-    fleet->host = host_create(&options, fleet->workload);
-    fleet->kv.host = fleet->host;
+    open_host(fleet, &options);
     if (bytes != NULL)
         host_restore(fleet->host, bytes, length, fleet->now);
     free(bytes);
     fleet->log->handover.snapshot_bytes = length;
-    forget_tickets(fleet);
+    forget_flights(fleet);
 }
 
 static void hand_over(struct fleet *fleet)
@@ -289,20 +300,21 @@ static void on_engine_event(void *context, struct engine_request *request,
     uint32_t index = request->owner;
     struct fleet_outcome *outcome = &fleet->log->outcomes[index];
     lbroute_ticket ticket = fleet->flights[index].ticket;
+    bool known = fleet->flights[index].known;
 
     if (event == ENGINE_FIRST_TOKEN) {
         outcome->first_token = fleet->now;
         outcome->hit_tokens = request->hit_tokens;
-        if (ticket != 0)
+        if (known)
             host_observe(fleet->host, ticket, LBROUTE_EVENT_FIRST_TOKEN,
                          fleet->now);
         return;
     }
     outcome->last_token = fleet->now;
-    if (ticket != 0)
+    if (known)
         host_succeed(fleet->host, ticket, &fleet->workload->requests[index],
                      fleet->now);
-    fleet->flights[index].ticket = 0;
+    fleet->flights[index].known = false;
     fleet->in_flight--;
     close_request(fleet, index);
     step->settled = true;
@@ -368,15 +380,28 @@ static void end_step(struct fleet *fleet, uint32_t target)
     start_step(fleet, target);
 }
 
+/* Peers are told what is on the page. */
+static void scrape_target(struct fleet *fleet, uint32_t target)
+{
+    const struct engine *engine = fleet->servers[target].engine;
+    struct peer_gauges gauges = {engine_running(engine), engine_waiting(engine),
+                                 engine_kv_usage(engine),
+                                 engine_blocks(engine)};
+
+    if (host_is_peer(fleet->host)) {
+        host_gauge(fleet->host, target, &gauges, fleet->now);
+        return;
+    }
+    vllm_page_write(&fleet->page, engine, fleet->now);
+    host_scrape(fleet->host, target, fleet->page.text, fleet->page.length,
+                fleet->now);
+}
+
 static void scrape(struct fleet *fleet)
 {
-    for (uint32_t i = 0; i < fleet->log->target_count; i++) {
-        if (fleet->servers[i].down)
-            continue;
-        vllm_page_write(&fleet->page, fleet->servers[i].engine, fleet->now);
-        host_scrape(fleet->host, i, fleet->page.text, fleet->page.length,
-                    fleet->now);
-    }
+    for (uint32_t i = 0; i < fleet->log->target_count; i++)
+        if (!fleet->servers[i].down)
+            scrape_target(fleet, i);
     if (fleet->done < fleet->workload->count)
         event_heap_push(&fleet->events,
                         fleet->now + to_ns(fleet->options->scrape_s),
@@ -563,8 +588,7 @@ void fleet_run(const struct workload *workload,
     kv_feed_init(&fleet.kv, workload, &options->kv, log->target_count);
     create_servers(&fleet);
     vllm_page_init(&fleet.page, workload->adapters);
-    fleet.host = host_create(&options->host, workload);
-    fleet.kv.host = fleet.host;
+    open_host(&fleet, &options->host);
     fleet.flights = grow_zeroed(workload->count, sizeof *fleet.flights);
     fleet.queue = grow_zeroed(workload->count, sizeof *fleet.queue);
     link_followers(&fleet);

@@ -7,7 +7,7 @@
 
 static void give_up(void)
 {
-    fputs("lbroute-replay: out of memory\n", stderr);
+    fputs("out of memory\n", stderr);
     exit(EXIT_FAILURE);
 }
 

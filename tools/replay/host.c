@@ -3,6 +3,7 @@
 
 #include "block_tokens.h"
 #include "grow.h"
+#include "peers/peer_host.h"
 #include "workload_adapters.h"
 #include "workload_clients.h"
 
@@ -20,6 +21,7 @@ static const uint64_t ticket_ttl_ns = UINT64_C(1000000000) * 1000000000;
 #define MOST_BLOCKS 16777216
 
 struct host {
+    struct peer_host *peer; /* It chooses, and there is no router; or NULL. */
     lbroute_router *router;
     lbroute_pool pool;
     lbroute_target *targets;
@@ -75,6 +77,11 @@ static double smallest_cache(const struct fleet_spec *fleet,
     return floor(fmin((double)tokens / block, MOST_BLOCKS));
 }
 
+static bool is_of_peer(const char *name)
+{
+    return strncmp(name, PEER_PREFIX, strlen(PEER_PREFIX)) == 0;
+}
+
 static void create_pool(struct host *host, const struct host_options *options,
                         const struct workload *workload)
 {
@@ -91,8 +98,9 @@ static void create_pool(struct host *host, const struct host_options *options,
     if (options->tokens)
         set_parameter(host, "prefix.block_tokens", workload->block_tokens);
     for (size_t i = 0; i < options->parameter_count; i++)
-        set_parameter(host, options->parameters[i].name,
-                      options->parameters[i].value);
+        if (!is_of_peer(options->parameters[i].name))
+            set_parameter(host, options->parameters[i].name,
+                          options->parameters[i].value);
 }
 
 static void create_target(struct host *host, const struct fleet_target *from,
@@ -139,12 +147,29 @@ static size_t longest_input(const struct workload *workload)
     return longest;
 }
 
+static struct peer_host *create_peer(const struct host_options *options,
+                                     const struct workload *workload)
+{
+    struct peer_host_options peer = {
+        .rule = peer_rule_find(options->strategy, strlen(options->strategy)),
+        .fleet = options->fleet,
+        .parameters = options->parameters,
+        .parameter_count = options->parameter_count,
+        .seed = options->seed,
+    };
+
+    return peer.rule != NULL ? peer_host_create(&peer, workload) : NULL;
+}
+
 struct host *host_create(const struct host_options *options,
                          const struct workload *workload)
 {
     struct host *host = grow_zeroed(1, sizeof *host);
     size_t count = options->fleet->count;
 
+    host->peer = create_peer(options, workload);
+    if (host->peer != NULL)
+        return host;
     host->targets = grow_zeroed(count, sizeof *host->targets);
     host->numbers = grow_zeroed(count, sizeof *host->numbers);
     host->target_count = count;
@@ -166,6 +191,7 @@ void host_destroy(struct host *host)
 {
     if (host == NULL)
         return;
+    peer_host_destroy(host->peer);
     lbroute_router_destroy(host->router);
     free(host->targets);
     free(host->numbers);
@@ -303,12 +329,34 @@ static enum host_answer read_answer(const struct host *host, int result,
     return HOST_PICKED;
 }
 
+/* The ticket of a peer's choice is the request. */
+static enum host_answer ask_peer(struct host *host, uint32_t number,
+                                 uint64_t now, struct host_picked *picked)
+{
+    *picked = (struct host_picked){.request = number,
+                                   .ticket = number,
+                                   .reason = LBROUTE_REASON_SATURATED,
+                                   .wait_ns = -1,
+                                   .expected_first_ns = -1,
+                                   .kv_matched = -1};
+    if (peer_host_pick(host->peer, number, now, &picked->target)) {
+        picked->reason = LBROUTE_REASON_NONE;
+        return HOST_PICKED;
+    }
+    if (!peer_host_is_drained(host->peer))
+        return HOST_FULL;
+    picked->reason = LBROUTE_REASON_DRAINING;
+    return HOST_REFUSED;
+}
+
 enum host_answer host_pick(struct host *host, const struct workload *workload,
                            uint32_t number, uint64_t now,
                            struct host_picked *picked)
 {
     lbroute_request request;
 
+    if (host->peer != NULL)
+        return ask_peer(host, number, now, picked);
     describe(host, workload, &number, now, &request);
     return read_answer(
         host, lbroute_pick(host->router, &request, now, &host->decision),
@@ -339,6 +387,8 @@ bool host_is_busy(struct host *host)
 {
     lbroute_pool_stats stats;
 
+    if (host->peer != NULL)
+        return false;
     lbroute_pool_stats_init(&stats, sizeof stats);
     require(lbroute_get_pool_stats(host->router, host->pool, &stats),
             "get_pool_stats");
@@ -350,6 +400,11 @@ void host_succeed(struct host *host, lbroute_ticket ticket,
 {
     lbroute_event event;
 
+    if (host->peer != NULL) {
+        peer_host_done(host->peer, (uint32_t)ticket, request->output_tokens,
+                       now);
+        return;
+    }
     lbroute_event_init(&event, sizeof event);
     event.ticket = ticket;
     event.kind = LBROUTE_EVENT_SUCCESS;
@@ -360,15 +415,44 @@ void host_succeed(struct host *host, lbroute_ticket ticket,
     require(lbroute_observe(host->router, &event, now), "observe");
 }
 
+static void tell_peer(struct host *host, uint32_t request, int kind,
+                      uint64_t now)
+{
+    if (kind == LBROUTE_EVENT_FIRST_TOKEN)
+        peer_host_first_token(host->peer, request, now);
+    else
+        peer_host_done(host->peer, request, 0, now);
+}
+
 void host_observe(struct host *host, lbroute_ticket ticket, int kind,
                   uint64_t now)
 {
     lbroute_event event;
 
+    if (host->peer != NULL) {
+        tell_peer(host, (uint32_t)ticket, kind, now);
+        return;
+    }
     lbroute_event_init(&event, sizeof event);
     event.ticket = ticket;
     event.kind = kind;
     require(lbroute_observe(host->router, &event, now), "observe");
+}
+
+bool host_is_peer(const struct host *host)
+{
+    return host->peer != NULL;
+}
+
+void host_gauge(struct host *host, uint32_t target,
+                const struct peer_gauges *gauges, uint64_t now)
+{
+    peer_host_scrape(host->peer, target, gauges, now);
+}
+
+void host_watch_events(struct host *host, peer_events_run run, void *context)
+{
+    peer_host_watch(host->peer, run, context);
 }
 
 void host_scrape(struct host *host, uint32_t target, const char *page,

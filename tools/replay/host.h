@@ -2,11 +2,13 @@
 /*
  * The host of the simulated fleet: one router with one pool, which is told
  * nothing but what a host knows: requests, first tokens, outcomes, scrapes.
+ * Instead of the router a peer's rule may choose, which is told the same.
  */
 #ifndef LBROUTE_REPLAY_HOST_H
 #define LBROUTE_REPLAY_HOST_H
 
 #include "fleet_spec.h"
+#include "peers/peer.h"
 #include "workload.h"
 
 #include <lbroute/lbroute.h>
@@ -23,7 +25,7 @@ struct host_parameter {
 
 struct host_options {
     const struct fleet_spec *fleet;
-    const char *strategy;
+    const char *strategy; /**< Of the library, or a peer. */
     const struct host_parameter *parameters;
     size_t parameter_count;
     uint64_t seed;
@@ -100,6 +102,17 @@ void host_succeed(struct host *host, lbroute_ticket ticket,
 /** Reports an event of a request by its `LBROUTE_EVENT_` kind. */
 void host_observe(struct host *host, lbroute_ticket ticket, int kind,
                   uint64_t now);
+
+/** Whether a peer chooses. It reads no pages, no events and no clock: the next
+ * two are for it, and what is below them for a router. */
+bool host_is_peer(const struct host *host);
+
+/** Tells a peer what a target's metrics say. */
+void host_gauge(struct host *host, uint32_t target,
+                const struct peer_gauges *gauges, uint64_t now);
+
+/** Tells a peer where to ask what KV events say. */
+void host_watch_events(struct host *host, peer_events_run run, void *context);
 
 /** Hands over a page of a target's metrics. */
 void host_scrape(struct host *host, uint32_t target, const char *page,

@@ -93,17 +93,31 @@ static void deliver(struct kv_feed *feed, uint32_t target, size_t index,
 {
     struct kv_link *link = &feed->links[target];
 
+    kv_shadow_arrive(&link->shadow, index);
+    feed->counts.delivered++;
+    if (feed->plain)
+        return;
     kv_stream_write(&link->stream, index, &feed->payload);
     host_kv_events(feed->host, target, link->stream.batches[index].seq,
                    feed->payload.bytes, feed->payload.length, now);
-    kv_shadow_arrive(&link->shadow, index);
-    feed->counts.delivered++;
     feed->counts.bytes += feed->payload.length;
+}
+
+/* Whether batches are missing; `*first` receives the number of the first. */
+static bool is_missing(struct kv_feed *feed, uint32_t target, uint64_t *first)
+{
+    const struct kv_shadow *shadow = &feed->links[target].shadow;
+
+    if (!feed->plain)
+        return host_kv_missing(feed->host, target, first);
+    *first = shadow->next - shadow->process;
+    return !kv_shadow_known(shadow);
 }
 
 static void give_up(struct kv_feed *feed, uint32_t target, uint64_t now)
 {
-    host_kv_clear(feed->host, target, now);
+    if (!feed->plain)
+        host_kv_clear(feed->host, target, now);
     kv_shadow_clear(&feed->links[target].shadow);
     feed->counts.clears++;
 }
@@ -126,7 +140,7 @@ bool kv_feed_arrive(struct kv_feed *feed, uint32_t target, uint64_t now)
     while (link->lost[link->sent])
         link->sent++;
     deliver(feed, target, link->sent++, now);
-    if (link->asking || !host_kv_missing(feed->host, target, &first))
+    if (link->asking || !is_missing(feed, target, &first))
         return false;
     if (feed->options->replay)
         return ask(feed, link, first);
@@ -153,8 +167,9 @@ bool kv_feed_replay(struct kv_feed *feed, uint32_t target, uint64_t now)
     link->asking = false;
     for (size_t i = oldest; i < link->snapshot; i++)
         deliver(feed, target, i, now);
-    host_kv_events(feed->host, target, UINT64_MAX, "", 0, now);
-    if (!host_kv_missing(feed->host, target, &first))
+    if (!feed->plain)
+        host_kv_events(feed->host, target, UINT64_MAX, "", 0, now);
+    if (!is_missing(feed, target, &first))
         return false;
     /* What was lost since then can still be had. */
     if (oldest < link->snapshot &&
@@ -195,7 +210,7 @@ void kv_feed_check(struct kv_feed *feed, uint32_t request, uint32_t target,
     uint32_t count = from->prompt_ids;
     struct kv_shadow *shadow;
 
-    if (feed->count == 0)
+    if (feed->count == 0 || feed->plain)
         return;
     shadow = &feed->links[target].shadow;
     judge(&feed->counts, matched > 0 ? (uint64_t)matched : 0,
@@ -207,8 +222,16 @@ void kv_feed_check(struct kv_feed *feed, uint32_t request, uint32_t target,
                         now + (uint64_t)(feed->options->guess_s * 1e9));
 }
 
+uint32_t kv_feed_run(void *context, uint32_t target, const uint32_t *ids,
+                     uint32_t count)
+{
+    const struct kv_feed *feed = context;
+
+    return kv_shadow_run(&feed->links[target].shadow, ids, count);
+}
+
 void kv_feed_finish(struct kv_feed *feed, uint64_t now)
 {
-    if (feed->count > 0)
+    if (feed->count > 0 && !feed->plain)
         host_kv_count(feed->host, now, &feed->counts.router);
 }

@@ -73,6 +73,8 @@ struct kv_feed {
     struct host *host; /**< Set before anything arrives. */
     struct kv_link *links;
     size_t count; /**< 0: there are no events. */
+    bool plain;   /**< No router reads events: who asks is told what the shadows
+                   * say. */
     struct draw draw;
     struct kv_payload payload;
     struct kv_feed_counts counts;
@@ -104,6 +106,11 @@ void kv_feed_restart(struct kv_feed *feed, uint32_t target);
  * are said to be there; -1: nothing was said. */
 void kv_feed_check(struct kv_feed *feed, uint32_t request, uint32_t target,
                    int64_t matched, uint64_t now);
+
+/** Leading run of blocks that are at a target by the batches that arrived;
+ * `context` is the feed. */
+uint32_t kv_feed_run(void *context, uint32_t target, const uint32_t *ids,
+                     uint32_t count);
 
 /** Takes the router's own counts over. */
 void kv_feed_finish(struct kv_feed *feed, uint64_t now);

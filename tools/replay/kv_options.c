@@ -104,8 +104,17 @@ bool kv_options_show_restart(const struct options *options, char *value,
     return options->restart_count > 0;
 }
 
+static const struct peer_rule *peer_of(const char *strategy)
+{
+    return peer_rule_find(strategy, strlen(strategy));
+}
+
 bool kv_options_wanted(const struct options *options, const char *strategy)
 {
+    const struct peer_rule *peer = peer_of(strategy);
+
+    if (peer != NULL)
+        return peer->reads_events;
     if (strcmp(strategy, "precise_cache_aware") == 0)
         return true;
     return strcmp(strategy, "pipeline") == 0 &&
@@ -116,6 +125,15 @@ bool kv_options_wanted_by_any(const struct options *options)
 {
     for (size_t i = 0; i < options->strategy_count; i++)
         if (kv_options_wanted(options, options->strategies[i]))
+            return true;
+    return false;
+}
+
+bool kv_options_judged(const struct options *options)
+{
+    for (size_t i = 0; i < options->strategy_count; i++)
+        if (peer_of(options->strategies[i]) == NULL &&
+            kv_options_wanted(options, options->strategies[i]))
             return true;
     return false;
 }

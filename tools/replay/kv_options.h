@@ -29,6 +29,10 @@ bool kv_options_wanted(const struct options *options, const char *strategy);
 /** Whether any of the strategies does. */
 bool kv_options_wanted_by_any(const struct options *options);
 
+/** Whether any of the library's does, so that what it says of them is checked.
+ */
+bool kv_options_judged(const struct options *options);
+
 /** Time for which the router believes that what it sent somewhere is there, s;
  * 0: it does not. */
 double kv_options_guess_s(const struct options *options);

@@ -3,13 +3,16 @@
  * lbroute-replay: what-if on LLM traffic.
  */
 #include "grow.h"
+#include "jobs.h"
 #include "kv_options.h"
 #include "measure.h"
 #include "options.h"
+#include "peers/peer_host.h"
 #include "queue_options.h"
 #include "workload_adapters.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +26,24 @@ struct session {
     size_t result_count; /* Done. */
     size_t run_count;    /* In all. */
     struct replay_progress progress;
-    size_t run_requests; /* Of the run under way. */
+    pthread_mutex_t lock; /* Of the next two, and of the progress. */
+    size_t run_requests;  /* Of each run. */
+    size_t requests_done; /* Of all. */
+};
+
+/* What all strategies are run on. */
+struct round {
+    struct session *session;
+    struct workload workload;
+    uint64_t seed;
+    double point; /* Of the sweep. */
+    uint64_t skipped;
+};
+
+/* A run under way. */
+struct run {
+    struct session *session;
+    size_t requests_done; /* As the session was told. */
     char label[128];
 };
 
@@ -70,11 +90,16 @@ static bool write_output(const char *path, report_writer write,
 
 static void show_progress(void *context, size_t done)
 {
-    struct session *session = context;
+    struct run *run = context;
+    struct session *session = run->session;
 
-    replay_progress_update(&session->progress, session->label,
-                           session->result_count * session->run_requests + done,
+    pthread_mutex_lock(&session->lock);
+    session->requests_done += done - run->requests_done;
+    run->requests_done = done;
+    replay_progress_update(&session->progress, run->label,
+                           session->requests_done,
                            session->run_count * session->run_requests);
+    pthread_mutex_unlock(&session->lock);
 }
 
 static void tell_about_trace(const struct trace_report *report)
@@ -104,11 +129,12 @@ static void draw_adapters(const struct options *options, uint64_t seed,
     workload_draw_adapters(workload, &adapters);
 }
 
-/* `first` tells the first of several seeds: notes are printed once. */
-static bool load_workload(const struct options *options, uint64_t seed,
-                          bool first, struct workload *workload,
-                          uint64_t *skipped)
+/* `first` tells the first of several: notes are printed once. */
+static bool load_workload(const struct options *options, bool first,
+                          struct round *round)
 {
+    struct workload *workload = &round->workload;
+    uint64_t seed = round->seed;
     struct trace_options trace = options->trace;
     struct generator_options traffic = {
         .rate = options->rate,
@@ -142,8 +168,8 @@ static bool load_workload(const struct options *options, uint64_t seed,
         workload_draw_priorities(workload, options->urgent, seed);
     if (options->no_sessions)
         workload_hide_sessions(workload);
-    workload_scale(workload, options->load);
-    *skipped = report.skipped;
+    workload_scale(workload, options->load * round->point);
+    round->skipped = report.skipped;
     return true;
 }
 
@@ -167,44 +193,44 @@ static struct kv_feed_options kv_options(const struct options *options,
     return kv;
 }
 
-static void run_strategy(struct session *session,
-                         const struct workload *workload, uint64_t seed,
-                         const char *strategy, uint64_t skipped)
+/* A peer may read metrics at its own pace. */
+static double scrape_s(const struct options *options, const char *strategy)
 {
-    const struct options *options = session->options;
-    struct fleet_options fleet = {
-        .host = {.fleet = &options->fleet,
-                 .strategy = strategy,
-                 .parameters = options->parameters,
-                 .parameter_count = options->parameter_count,
-                 .seed = seed,
-                 .max_requests = workload->count,
-                 .tokens = kv_options_wanted(options, strategy),
-                 .tells_usage = queue_options_asked(options),
-                 .deadline_s = options->deadline_s,
-                 .restarts = options->handover.wanted},
-        .refuses_full =
-            options->queue != NULL && strcmp(options->queue, "host") != 0,
-        .kv = kv_options(options, strategy, seed),
-        .restarts = options->restarts,
-        .restart_count = options->restart_count,
-        .handover = options->handover,
-        .scrape_s = options->scrape_s,
-        .adapter_slots = (uint32_t)options->adapter_slots,
-        .adapter_load_s = options->adapter_load_s,
-        .progress = show_progress,
-        .progress_context = session,
-    };
-    struct replay_result result = {
+    const struct peer_rule *peer = peer_rule_find(strategy, strlen(strategy));
+    double own = 0.0;
+
+    if (peer != NULL && peer->scrape_param >= 0)
+        own = peer_host_value(peer, (size_t)peer->scrape_param,
+                              options->parameters, options->parameter_count);
+    return own > 0.0 ? own : options->scrape_s;
+}
+
+/* Only a router lets requests wait itself. */
+static bool refuses_full(const struct options *options, const char *strategy)
+{
+    if (options->queue == NULL || strcmp(options->queue, "host") == 0)
+        return false;
+    return strcmp(options->queue, "off") == 0 ||
+           peer_rule_find(strategy, strlen(strategy)) == NULL;
+}
+
+static void describe_run(const struct round *round, const char *strategy,
+                         struct replay_result *result)
+{
+    const struct options *options = round->session->options;
+
+    *result = (struct replay_result){
         .strategy = strategy,
-        .seed = seed,
+        .seed = round->seed,
         .trace = options_source_name(options),
         .engine = engine_name(&options->fleet),
         .fleet = options->fleet_text,
-        .load = options->load,
+        .load = options->load * round->point,
+        .swept = options->sweep.count > 0,
+        .sweep_load = round->point,
         .slo_ttft_ms = options->slo_ttft_ms,
         .slo_tpot_ms = options->slo_tpot_ms,
-        .skipped = skipped,
+        .skipped = round->skipped,
         .priced = options->prices_path != NULL,
         .adapters = options->adapters > 0,
         .queue = {.asked = queue_options_asked(options),
@@ -214,48 +240,86 @@ static void run_strategy(struct session *session,
                       options_parameter(options, "queue.output_cost")},
         .handover = {.asked = options->handover.wanted,
                      .window_s = options->handover_window_s},
-        .kv_asked = kv_options_wanted_by_any(options),
+        .kv_asked = kv_options_judged(options),
         .option_count = options->in_force_count,
         .options = options->in_force,
     };
-    struct fleet_log log;
-
-    session->run_requests = workload->count;
-    snprintf(session->label, sizeof session->label, "%s (%zu/%zu)", strategy,
-             session->result_count + 1, session->run_count);
-    fleet_run(workload, &fleet, &log);
-    measure_run(workload, &options->fleet, &log, &result);
-    fleet_log_release(&log);
-    session->results[session->result_count++] = result;
 }
 
-static bool run_seed(struct session *session, size_t index)
+static void run_strategy(void *context, size_t index)
+{
+    struct round *round = context;
+    struct session *session = round->session;
+    const struct options *options = session->options;
+    const char *strategy = options->strategies[index];
+    size_t place = session->result_count + index;
+    struct replay_result *result = &session->results[place];
+    struct run run = {.session = session};
+    struct fleet_options fleet = {
+        .host = {.fleet = &options->fleet,
+                 .strategy = strategy,
+                 .parameters = options->parameters,
+                 .parameter_count = options->parameter_count,
+                 .seed = round->seed,
+                 .max_requests = round->workload.count,
+                 .tokens = kv_options_wanted(options, strategy),
+                 .tells_usage = queue_options_asked(options),
+                 .deadline_s = options->deadline_s,
+                 .restarts = options->handover.wanted},
+        .refuses_full = refuses_full(options, strategy),
+        .kv = kv_options(options, strategy, round->seed),
+        .restarts = options->restarts,
+        .restart_count = options->restart_count,
+        .handover = options->handover,
+        .scrape_s = scrape_s(options, strategy),
+        .adapter_slots = (uint32_t)options->adapter_slots,
+        .adapter_load_s = options->adapter_load_s,
+        .progress = show_progress,
+        .progress_context = &run,
+    };
+    struct fleet_log log;
+
+    snprintf(run.label, sizeof run.label, "%s (%zu/%zu)", strategy, place + 1,
+             session->run_count);
+    describe_run(round, strategy, result);
+    fleet_run(&round->workload, &fleet, &log);
+    measure_run(&round->workload, &options->fleet, &log, result);
+    fleet_log_release(&log);
+    show_progress(&run, round->workload.count);
+}
+
+/* All strategies with one seed at one load. */
+static bool run_round(struct session *session, uint64_t seed, double point)
 {
     const struct options *options = session->options;
-    uint64_t seed = options->seeds[index];
-    struct workload workload;
-    uint64_t skipped;
+    struct round round = {.session = session, .seed = seed, .point = point};
 
-    if (!load_workload(options, seed, index == 0, &workload, &skipped))
+    if (!load_workload(options, session->result_count == 0, &round))
         return false;
-    for (size_t i = 0; i < options->strategy_count; i++)
-        run_strategy(session, &workload, seed, options->strategies[i], skipped);
-    workload_release(&workload);
+    session->run_requests = round.workload.count;
+    jobs_run(options->strategy_count, options->jobs, run_strategy, &round);
+    session->result_count += options->strategy_count;
+    workload_release(&round.workload);
     return true;
 }
 
 static bool run_all(struct session *session)
 {
     const struct options *options = session->options;
+    size_t points = sweep_runs(&options->sweep);
     bool good = true;
 
-    session->run_count = options->strategy_count * options->seed_count;
+    session->run_count = options->strategy_count * options->seed_count * points;
     session->results =
         grow_zeroed(session->run_count, sizeof *session->results);
+    pthread_mutex_init(&session->lock, NULL);
     replay_progress_start(&session->progress, stderr);
     for (size_t i = 0; good && i < options->seed_count; i++)
-        good = run_seed(session, i);
+        for (size_t k = 0; good && k < points; k++)
+            good = run_round(session, options->seeds[i],
+                             sweep_point(&options->sweep, k));
     replay_progress_end(&session->progress);
+    pthread_mutex_destroy(&session->lock);
     return good;
 }
 

@@ -30,6 +30,7 @@ static void set_defaults(struct options *options)
     options->trace.max_think_s = 60.0;
     options->trace.think_s = 5.0;
     options->load = 1.0;
+    options->jobs = 1;
     options->adapter_skew = NOT_GIVEN;
     options->adapter_load_s = NOT_GIVEN;
     options->fleet_text = "8";
@@ -154,6 +155,9 @@ static bool check_traffic(struct options *options)
 {
     if (!check_documents(options) || !check_adapters(options))
         return false;
+    if (options->sweep.count > 0 && options->generator != NULL &&
+        options->generator->documents)
+        return complain("sweep", "load changes nothing in this workload");
     if (options->trace_path != NULL) {
         if (options->generator != NULL)
             return complain("workload", "cannot be combined with --trace");
@@ -320,6 +324,9 @@ void options_release(struct options *options)
     for (size_t i = 0; i < options->in_force_count; i++)
         free((char *)options->in_force[i].value);
     free(options->in_force);
+    for (size_t i = 0; i < options->name_count; i++)
+        free(options->names[i]);
+    free(options->names);
     free(options->strategies);
     free(options->parameters);
     free(options->seeds);

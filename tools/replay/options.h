@@ -11,6 +11,7 @@
 #include "host.h"
 #include "prices.h"
 #include "report.h"
+#include "sweep.h"
 #include "trace.h"
 #include "workload_clients.h"
 
@@ -28,6 +29,9 @@ struct options {
     struct trace_options trace; /**< Two switches and think times. */
     uint64_t block_tokens;      /**< Tokens an id of a trace; 0: infer. */
     double load;
+    struct sweep sweep;
+    const char *sweep_text;  /**< NULL: none. */
+    uint64_t jobs;           /**< Runs at once. */
     uint64_t limit_requests; /**< 0: all. */
     uint64_t adapters;       /**< 0: none; then the next three are not read. */
     double adapter_skew;
@@ -40,12 +44,15 @@ struct options {
     uint64_t limit;                   /**< Most in flight; 0: none. */
     struct fleet_spec fleet;
 
-    const char **strategies; /**< Names of the library. */
+    const char **strategies; /**< Names of the library, and peers. */
     size_t strategy_count;
     size_t strategy_capacity;
     struct host_parameter *parameters;
     size_t parameter_count;
     size_t parameter_capacity;
+    char **names; /**< Of peers' parameters that were set. */
+    size_t name_count;
+    size_t name_capacity;
     uint64_t *seeds;
     size_t seed_count;
     size_t seed_capacity;

@@ -78,6 +78,9 @@ static const char explanation[] =
     "      Coding agents on a mixed fleet; the larger cards get twice the\n"
     "      weight and at most 64 requests each.\n"
     "\n"
+    "  lbroute-replay --strategy all,peers --sweep load=0.5:1.5:0.1 --jobs 4\n"
+    "      lbroute's strategies and other routers' policies at eleven loads.\n"
+    "\n"
     "Exit status: 0 done, 1 the trace or an output file failed, 2 wrong "
     "usage.\n"
     "A malformed line of a trace is shown as file:line:column.\n";
@@ -133,6 +136,24 @@ static void list_strategies(FILE *out)
         fprintf(out, "  %s\n", lbroute_strategy_name(i));
 }
 
+static void list_peers(FILE *out)
+{
+    const struct peer_rule *peer;
+
+    fputs("\nPeers (--strategy), policies of other routers, with their "
+          "parameters (--param): default, range\n",
+          out);
+    for (size_t i = 0; (peer = peer_rule_at(i)) != NULL; i++) {
+        fprintf(out, "  %s\n      %s\n      from %s\n", peer->name, peer->text,
+                peer->source);
+        for (size_t k = 0; k < peer->param_count; k++)
+            fprintf(out, "    %s.%s: %g, %g to %g\n        %s\n", peer->name,
+                    peer->params[k].name, peer->params[k].value,
+                    peer->params[k].minimum, peer->params[k].maximum,
+                    peer->params[k].text);
+    }
+}
+
 static void list_workloads(FILE *out)
 {
     const struct generator *generator;
@@ -158,6 +179,7 @@ void options_print_list(FILE *out)
 {
     list_engines(out);
     list_strategies(out);
+    list_peers(out);
     list_workloads(out);
     list_parameters(out);
 }

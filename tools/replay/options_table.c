@@ -58,41 +58,72 @@ static bool show_engine(const struct options *options, char *value, size_t size)
     return true;
 }
 
+/* Each runs once, where it is named first. */
 static void add_strategy(struct options *options, const char *name)
 {
+    for (size_t i = 0; i < options->strategy_count; i++)
+        if (strcmp(options->strategies[i], name) == 0)
+            return;
     options->strategies =
         grow_array(options->strategies, &options->strategy_capacity,
                    options->strategy_count + 1, sizeof *options->strategies);
     options->strategies[options->strategy_count++] = name;
 }
 
-static const char *find_strategy(const char *name, size_t length)
+static void add_strategies(struct options *options, choices_name name_at)
 {
-    const char *known;
+    for (size_t i = 0; name_at(i) != NULL; i++)
+        add_strategy(options, name_at(i));
+}
 
-    for (size_t i = 0; (known = lbroute_strategy_name(i)) != NULL; i++)
-        if (strlen(known) == length && memcmp(known, name, length) == 0)
-            return known;
-    return NULL;
+/* The library's, then the peers. */
+static const char *any_strategy(size_t index)
+{
+    size_t own = 0;
+
+    while (lbroute_strategy_name(own) != NULL)
+        own++;
+    return index < own ? lbroute_strategy_name(index)
+                       : peer_rule_name(index - own);
+}
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+/* One of a list. */
+static bool read_strategies(struct options *options, const char *text,
+                            size_t length, struct option_error *error)
+{
+    const char *name;
+
+    if (is_word(text, length, "all")) {
+        add_strategies(options, lbroute_strategy_name);
+        return true;
+    }
+    if (is_word(text, length, "peers")) {
+        add_strategies(options, peer_rule_name);
+        return true;
+    }
+    for (size_t i = 0; (name = any_strategy(i)) != NULL; i++)
+        if (is_word(text, length, name)) {
+            add_strategy(options, name);
+            return true;
+        }
+    return choices_unknown(error->text, sizeof error->text, "strategy", text,
+                           length, any_strategy);
 }
 
 static bool read_strategy(struct options *options, const char *value,
                           struct option_error *error)
 {
     options->strategy_count = 0;
-    if (strcmp(value, "all") == 0) {
-        for (size_t i = 0; lbroute_strategy_name(i) != NULL; i++)
-            add_strategy(options, lbroute_strategy_name(i));
-        return true;
-    }
     for (;;) {
         size_t length = strcspn(value, ",");
-        const char *known = find_strategy(value, length);
 
-        if (known == NULL)
-            return choices_unknown(error->text, sizeof error->text, "strategy",
-                                   value, length, lbroute_strategy_name);
-        add_strategy(options, known);
+        if (!read_strategies(options, value, length, error))
+            return false;
         if (value[length] == '\0')
             return true;
         value += length + 1;
@@ -108,35 +139,66 @@ static const char *parameter_name(size_t index)
                                                               : NULL;
 }
 
+/* A parameter of the library or of a peer. */
+struct parameter {
+    const char *name; /* NULL: as it was given. */
+    double minimum;
+    double maximum;
+};
+
 static bool find_parameter(const char *name, size_t length,
-                           lbroute_param_info *info)
+                           struct parameter *found)
 {
-    lbroute_param_info_init(info, sizeof *info);
-    for (size_t i = 0; lbroute_param_get_info(i, info) == LBROUTE_OK; i++)
-        if (strlen(info->name) == length &&
-            memcmp(info->name, name, length) == 0)
+    const struct peer_param *peer = peer_param_find(name, length);
+    lbroute_param_info info;
+
+    if (peer != NULL) {
+        *found = (struct parameter){NULL, peer->minimum, peer->maximum};
+        return true;
+    }
+    lbroute_param_info_init(&info, sizeof info);
+    for (size_t i = 0; lbroute_param_get_info(i, &info) == LBROUTE_OK; i++)
+        if (is_word(name, length, info.name)) {
+            *found = (struct parameter){info.name, info.minimum, info.maximum};
             return true;
+        }
     return false;
+}
+
+/* The name of a peer's parameter, without its value. */
+static const char *keep_name(struct options *options, const char *name,
+                             size_t length)
+{
+    char *kept = grow_zeroed(length + 1, 1);
+
+    memcpy(kept, name, length);
+    options->names =
+        grow_array(options->names, &options->name_capacity,
+                   options->name_count + 1, sizeof *options->names);
+    options->names[options->name_count++] = kept;
+    return kept;
 }
 
 static bool read_param(struct options *options, const char *value,
                        struct option_error *error)
 {
     const char *equals = strchr(value, '=');
-    lbroute_param_info info;
+    struct parameter found;
     double number;
     size_t length;
 
     if (equals == NULL)
         return option_fail(error, "\"%s\" is not NAME=VALUE", value);
     length = (size_t)(equals - value);
-    if (!find_parameter(value, length, &info))
+    if (!find_parameter(value, length, &found))
         return choices_unknown(error->text, sizeof error->text, "parameter",
                                value, length, parameter_name);
-    if (!option_parse_real(equals + 1, info.minimum, info.maximum, &number,
+    if (!option_parse_real(equals + 1, found.minimum, found.maximum, &number,
                            error))
         return false;
-    options_set_parameter(options, info.name, number);
+    if (found.name == NULL)
+        found.name = keep_name(options, value, length);
+    options_set_parameter(options, found.name, number);
     return true;
 }
 
@@ -224,6 +286,24 @@ static bool show_prices(const struct options *options, char *value, size_t size)
     if (path == NULL)
         return false;
     snprintf(value, size, "%s", slash != NULL ? slash + 1 : path);
+    return true;
+}
+
+static bool read_sweep(struct options *options, const char *value,
+                       struct option_error *error)
+{
+    options->sweep_text = value;
+    return sweep_parse(value, &options->sweep) ||
+           option_fail(error,
+                       "\"%s\" is not load=FROM:TO:STEP with at most %d loads",
+                       value, SWEEP_MAX_POINTS);
+}
+
+static bool show_sweep(const struct options *options, char *value, size_t size)
+{
+    if (options->sweep_text == NULL)
+        return false;
+    snprintf(value, size, "%s", options->sweep_text);
     return true;
 }
 
@@ -321,6 +401,16 @@ const struct option_row option_rows[] = {
      .offset = offsetof(struct options, load),
      .minimum = 1e-3,
      .maximum = 1e6},
+    {.name = "sweep",
+     .argument = "load=FROM:TO:STEP",
+     .text = "Run everything at several loads: FROM, FROM + STEP ...\n"
+             "up to TO times what --load says. Tables and charts are\n"
+             "then against load, with the regret of each strategy:\n"
+             "how far from the best of all.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_ALWAYS,
+     .read = read_sweep,
+     .show = show_sweep},
     {.name = "limit-requests",
      .argument = "N",
      .text = "Only the first N requests. Default: all.",
@@ -489,15 +579,17 @@ const struct option_row option_rows[] = {
      .show = kv_options_show_restart},
     {.kind = OPTION_HEADING, .text = "Router"},
     {.name = "strategy",
-     .argument = "all|LIST",
-     .text = "Strategies to compare, with commas. Default: all.",
+     .argument = "all|peers|LIST",
+     .text = "Strategies to compare, with commas: all of the\n"
+             "library's, all peers, or any of them by name; --list\n"
+             "shows them. Default: all.",
      .kind = OPTION_SPECIAL,
      .scope = OPTION_SILENT,
      .read = read_strategy},
     {.name = "param",
      .argument = "NAME=VALUE",
-     .text = "Set a parameter of the pool; --list shows all. May be\n"
-             "repeated.",
+     .text = "Set a parameter of the pool, or of a peer; --list shows\n"
+             "all. May be repeated.",
      .kind = OPTION_SPECIAL,
      .scope = OPTION_ALWAYS,
      .read = read_param,
@@ -642,6 +734,15 @@ const struct option_row option_rows[] = {
      .scope = OPTION_SILENT,
      .offset = offsetof(struct options, html_path)},
     {.kind = OPTION_HEADING, .text = "Other"},
+    {.name = "jobs",
+     .argument = "N",
+     .text = "Strategies that run at once, in threads. Changes no\n"
+             "result. Default: 1.",
+     .kind = OPTION_WHOLE,
+     .scope = OPTION_SILENT,
+     .offset = offsetof(struct options, jobs),
+     .minimum = 1.0,
+     .maximum = 1024.0},
     {.name = "list",
      .text = "Show engines, strategies, workloads and parameters.",
      .kind = OPTION_SPECIAL,

@@ -167,6 +167,8 @@ struct replay_result {
     const char *engine;   /**< One name, or "mixed" when targets differ. */
     const char *fleet;    /**< The --targets text as given. */
     double load;          /**< Multiplier on the arrival rate. */
+    bool swept;           /**< One of several loads of a sweep ... */
+    double sweep_load;    /**< ... which multiplies what --load says. */
     double slo_ttft_ms;   /**< First token counts as good up to here. */
     double slo_tpot_ms;   /**< Time per output token likewise. */
 
@@ -213,11 +215,13 @@ struct replay_result {
     const struct replay_option *options;
 };
 
-/** Prints a table, one line a run, best mean first-token time marked. */
+/** Prints a table, one line a run, best mean first-token time marked; of a
+ * sweep one table a measure, and the regret. */
 void replay_report_table(FILE *out, const struct replay_result *results,
                          size_t count);
 
-/** Writes `{"runs":[…]}`. Returns 0, or -1 when writing failed (errno). */
+/** Writes `{"runs":[…]}`, of a sweep with `"sweep":{…}`. Returns 0, or -1 when
+ * writing failed (errno). */
 int replay_report_json(FILE *out, const struct replay_result *results,
                        size_t count);
 

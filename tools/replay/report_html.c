@@ -5,6 +5,7 @@
  */
 #include "report_chart.h"
 #include "report_page.h"
+#include "report_sweep.h"
 
 #include <inttypes.h>
 #include <lbroute/lbroute.h>
@@ -204,9 +205,10 @@ static void write_goals(FILE *out, const struct replay_result *result)
     report_text_trim(token);
     fprintf(out,
             "Latency goals (SLO): first token within %s and %s per output "
-            "token. Strategies are listed by mean time to first token, best "
-            "first; times are of the simulated fleet.",
-            first, token);
+            "token. Strategies are listed by %s, best first; times are of the "
+            "simulated fleet.",
+            first, token,
+            result->swept ? "regret" : "mean time to first token");
 }
 
 static void write_notes(FILE *out, const struct report_groups *groups)
@@ -258,6 +260,15 @@ static void write_shares(FILE *out, const struct report_groups *groups)
     fputs("</div>\n", out);
 }
 
+static void write_end(FILE *out, const struct replay_result *result)
+{
+    report_page_options(out, result);
+    fprintf(out,
+            "<p class=\"quiet\">Made by lbroute-replay %s.</p>\n"
+            "</main>\n</body>\n</html>\n",
+            LBROUTE_VERSION);
+}
+
 static void write_body(FILE *out, const struct report_groups *groups,
                        const struct replay_result *results, size_t count)
 {
@@ -269,11 +280,42 @@ static void write_body(FILE *out, const struct report_groups *groups,
     write_charts(out, groups);
     write_shares(out, groups);
     report_page_targets(out, groups);
-    report_page_options(out, &results[0]);
-    fprintf(out,
-            "<p class=\"quiet\">Made by lbroute-replay %s.</p>\n"
-            "</main>\n</body>\n</html>\n",
-            LBROUTE_VERSION);
+    write_end(out, &results[0]);
+}
+
+static void write_loads(FILE *out, const struct report_sweep *sweep)
+{
+    const struct replay_result *run = &sweep->results[0];
+    char requests[REPORT_TEXT_MAX];
+    char from[REPORT_TEXT_MAX];
+    char to[REPORT_TEXT_MAX];
+
+    report_text_count(requests, (double)run->requests);
+    report_text_number(from, sweep->loads[0]);
+    report_text_number(to, sweep->loads[sweep->load_count - 1]);
+    fprintf(out, "<p>%s requests on %zu target%s (engine ", requests,
+            run->target_count, run->target_count == 1 ? "" : "s");
+    report_escape(out, run->engine);
+    fprintf(out, "), %zu loads from \303\227%s to \303\227%s.</p>\n",
+            sweep->load_count, from, to);
+}
+
+static int write_sweep(FILE *out, const struct replay_result *results,
+                       size_t count)
+{
+    struct report_sweep sweep;
+
+    if (report_sweep_make(&sweep, results, count) != 0)
+        return -1;
+    write_head(out, &results[0]);
+    write_loads(out, &sweep);
+    fputs("<p class=\"quiet\">", out);
+    write_goals(out, &results[0]);
+    fputs("</p>\n", out);
+    report_sweep_page(out, &sweep);
+    write_end(out, &results[0]);
+    report_sweep_free(&sweep);
+    return fflush(out) != 0 || ferror(out) ? -1 : 0;
 }
 
 int replay_report_html(FILE *out, const struct replay_result *results,
@@ -283,6 +325,8 @@ int replay_report_html(FILE *out, const struct replay_result *results,
 
     if (count == 0)
         return 0;
+    if (report_is_sweep(results, count))
+        return write_sweep(out, results, count);
     if (report_groups_make(&groups, results, count) != 0)
         return -1;
     write_body(out, &groups, results, count);

@@ -8,6 +8,7 @@
 #include "report_measures.h"
 #include "report_object.h"
 #include "report_queue.h"
+#include "report_sweep.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -175,6 +176,9 @@ static json_t *run_object(const struct replay_result *result)
     object_put(&object, "seed", seed_of(result->seed));
     object_put(&object, "targets", object_count(result->target_count));
     object_put(&object, "load", object_number(result->load, OBJECT_MICRO));
+    if (result->swept)
+        object_put(&object, "sweep_load",
+                   object_number(result->sweep_load, OBJECT_MICRO));
     put_measures(&object, result);
     object_put(&object, "trace", object_text(result->trace));
     object_put(&object, "engine", object_text(result->engine));
@@ -188,18 +192,31 @@ static json_t *run_object(const struct replay_result *result)
     return object_end(&object);
 }
 
-/* Writes one run on a line of its own. */
-static int write_run(FILE *out, const struct replay_result *result)
+/* Writes a value on a line of its own, and frees it. */
+static int write_value(FILE *out, json_t *value)
 {
-    json_t *run = run_object(result);
     int written;
 
-    if (run == NULL) {
+    if (value == NULL) {
         errno = ENOMEM;
         return -1;
     }
-    written = json_dumpf(run, out, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    json_decref(run);
+    written = json_dumpf(value, out, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    json_decref(value);
+    return written;
+}
+
+static int write_sweep(FILE *out, const struct replay_result *results,
+                       size_t count)
+{
+    struct report_sweep sweep;
+    int written;
+
+    if (report_sweep_make(&sweep, results, count) != 0)
+        return -1;
+    fputs(",\"sweep\":\n", out);
+    written = write_value(out, report_sweep_object(&sweep));
+    report_sweep_free(&sweep);
     return written;
 }
 
@@ -208,10 +225,14 @@ int replay_report_json(FILE *out, const struct replay_result *results,
 {
     fputs("{\"runs\":[\n", out);
     for (size_t i = 0; i < count; i++) {
-        if (write_run(out, &results[i]) != 0)
+        if (write_value(out, run_object(&results[i])) != 0)
             return -1;
         fputs(i + 1 < count ? ",\n" : "\n", out);
     }
-    fputs("]}\n", out);
+    fputs("]", out);
+    if (report_is_sweep(results, count) &&
+        write_sweep(out, results, count) != 0)
+        return -1;
+    fputs("}\n", out);
     return fflush(out) != 0 || ferror(out) ? -1 : 0;
 }

@@ -7,6 +7,7 @@
  */
 #include "report_handover.h"
 #include "report_queue.h"
+#include "report_sweep.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -212,11 +213,26 @@ static void print_table(FILE *out, const struct report_column *columns,
         print_run(&table, out, &results[i]);
 }
 
+static void print_sweep(FILE *out, const struct replay_result *results,
+                        size_t count)
+{
+    struct report_sweep sweep;
+
+    if (report_sweep_make(&sweep, results, count) != 0)
+        return;
+    report_sweep_table(out, &sweep, has_colour(out));
+    report_sweep_free(&sweep);
+}
+
 void replay_report_table(FILE *out, const struct replay_result *results,
                          size_t count)
 {
     if (count == 0)
         return;
+    if (report_is_sweep(results, count)) {
+        print_sweep(out, results, count);
+        return;
+    }
     print_table(out, report_columns, report_column_count, results, count);
     if (results[0].queue.asked) {
         fputs("\n", out);

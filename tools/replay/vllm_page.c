@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* As on the page of a server with one engine. */
-#define LABELS "engine=\"0\",model_name=\"replay\""
+#define LABELS "engine=\"0\",model_name=\"%s\""
 
 static void add(struct vllm_page *page, const char *format, ...)
 {
@@ -41,14 +41,14 @@ static void add_gauge(struct vllm_page *page, const char *name,
                       const char *help, double value)
 {
     add_head(page, name, "gauge", help);
-    add(page, "vllm:%s{" LABELS "} %.17g\n", name, value);
+    add(page, "vllm:%s{" LABELS "} %.17g\n", name, page->model, value);
 }
 
-static void add_counter(struct vllm_page *page, const char *name,
-                        const char *help, uint64_t value)
+void vllm_page_add_counter(struct vllm_page *page, const char *name,
+                           const char *help, uint64_t value)
 {
     add_head(page, name, "counter", help);
-    add(page, "vllm:%s{" LABELS "} %" PRIu64 "\n", name, value);
+    add(page, "vllm:%s{" LABELS "} %" PRIu64 "\n", name, page->model, value);
 }
 
 static void add_cache(struct vllm_page *page, const struct engine *engine)
@@ -56,12 +56,14 @@ static void add_cache(struct vllm_page *page, const struct engine *engine)
     add_gauge(page, "kv_cache_usage_perc",
               "KV-cache usage. 1 means 100 percent usage.",
               engine_kv_usage(engine));
-    add_counter(page, "prefix_cache_queries_total",
-                "Prefix cache queries, in terms of number of queried tokens.",
-                engine_queried(engine));
-    add_counter(page, "prefix_cache_hits_total",
-                "Prefix cache hits, in terms of number of cached tokens.",
-                engine_found(engine));
+    vllm_page_add_counter(
+        page, "prefix_cache_queries_total",
+        "Prefix cache queries, in terms of number of queried tokens.",
+        engine_queried(engine));
+    vllm_page_add_counter(
+        page, "prefix_cache_hits_total",
+        "Prefix cache hits, in terms of number of cached tokens.",
+        engine_found(engine));
     add_head(page, "cache_config_info", "gauge",
              "Information of the LLMEngine CacheConfig");
     add(page,
@@ -75,12 +77,16 @@ static void add_cache(struct vllm_page *page, const struct engine *engine)
 static void list_adapter(void *context, uint32_t adapter)
 {
     struct vllm_page *page = context;
-    char name[ADAPTER_NAME_MAX];
+    char numbered[ADAPTER_NAME_MAX];
+    const char *name = numbered;
 
     if (adapter == ADAPTER_NONE || page->listed[adapter])
         return;
     page->listed[adapter] = true;
-    adapter_name(adapter, name);
+    if (page->names != NULL)
+        name = page->names[adapter - 1];
+    else
+        adapter_name(adapter, numbered);
     add(page, "%s%s", page->text[page->length - 1] == '"' ? "" : ",", name);
 }
 
@@ -108,7 +114,7 @@ static void add_adapters(struct vllm_page *page, const struct engine *engine,
 
 void vllm_page_init(struct vllm_page *page, uint32_t adapters)
 {
-    *page = (struct vllm_page){.adapters = adapters};
+    *page = (struct vllm_page){.adapters = adapters, .model = "replay"};
     page->listed = grow_zeroed((size_t)adapters + 1, sizeof *page->listed);
 }
 

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "tokenize.h"
+
+#include "config.h"
+#include "exchange_parts.h"
+#include "fleet.h"
+#include "gateway.h"
+#include "upstream.h"
+
+#include <sys/queue.h>
+
+#include <event2/buffer.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A pick by text now is better than one by ids too late. */
+static const double PATIENCE_S = 2.0;
+
+enum { ANSWER_MAX = 64 << 20 };
+
+static void heard_head(void *context, int status, struct evkeyvalq *headers);
+static void heard_body(void *context, struct evbuffer *bytes);
+static void heard_end(void *context);
+static void heard_failure(void *context, enum upstream_failure failure);
+
+static const struct upstream_listener LISTENER = {heard_head, heard_body,
+                                                  heard_end, heard_failure};
+
+static bool is_text_prompt(const struct asked *asked)
+{
+    return asked->dialect == DIALECT_OPENAI && !asked->tokens &&
+           (asked->kind == ASKED_CHAT || asked->kind == ASKED_COMPLETION);
+}
+
+/* Whether a backend could serve the request, and tells ids. */
+static bool suits(const struct exchange *exchange,
+                  const struct backend *backend)
+{
+    const lbroute_request *wanted = &exchange->wanted;
+    const struct config_target *settings = backend->settings;
+    if (!settings || !*settings->tokenize_path || !backend->target)
+        return false;
+    if (!wanted->pool)
+        return strlen(settings->model) == wanted->model_len &&
+               memcmp(settings->model, wanted->model, wanted->model_len) == 0;
+    return strcmp(settings->pool, exchange->gateway->config->default_pool) == 0;
+}
+
+/* In turn, so that no engine tokenizes for all. */
+static struct backend *find_backend(struct exchange *exchange)
+{
+    struct fleet *fleet = exchange->gateway->fleet;
+    struct backend *first = NULL;
+    size_t skip = fleet->tokenize_turn++;
+    size_t suitable = 0;
+    for (struct backend *b = fleet->backends; b; b = b->next)
+        suitable += suits(exchange, b);
+    if (!suitable)
+        return NULL;
+    skip %= suitable;
+    for (first = fleet->backends; !suits(exchange, first) || skip--;)
+        first = first->next;
+    return first;
+}
+
+static bool add_headers(const struct backend *backend, struct evkeyvalq *out,
+                        struct evkeyvalq *in)
+{
+    const char *own = evhttp_find_header(in, "Authorization");
+    char bearer[1024];
+    if (backend->api_key && snprintf(bearer, sizeof bearer, "Bearer %s",
+                                     backend->api_key) < (int)sizeof bearer)
+        own = bearer;
+    return evhttp_add_header(out, "Content-Type", "application/json") == 0 &&
+           (!own || evhttp_add_header(out, "Authorization", own) == 0);
+}
+
+static struct upstream_call *call(struct exchange *exchange,
+                                  struct backend *backend)
+{
+    struct evkeyvalq headers;
+    TAILQ_INIT(&headers);
+    struct upstream_request request = {
+        .method = "POST",
+        .path = backend->settings->tokenize_path,
+        .headers = &headers,
+        .body = evhttp_request_get_input_buffer(exchange->request),
+        .connect_timeout = PATIENCE_S,
+        .first_byte_timeout = PATIENCE_S,
+        .idle_timeout = PATIENCE_S,
+    };
+    struct upstream_call *made = NULL;
+    if (add_headers(backend, &headers,
+                    evhttp_request_get_input_headers(exchange->request)))
+        made =
+            upstream_send(backend->connections, &request, &LISTENER, exchange);
+    evhttp_clear_headers(&headers);
+    return made;
+}
+
+bool tokenize_begin(struct exchange *exchange)
+{
+    struct backend *backend =
+        is_text_prompt(&exchange->asked) ? find_backend(exchange) : NULL;
+    if (!backend)
+        return false;
+    exchange->status = 0;
+    exchange->call = call(exchange, backend);
+    if (!exchange->call)
+        return false;
+    exchange->backend = backend;
+    backend_hold(backend);
+    return true;
+}
+
+static void heard_head(void *context, int status, struct evkeyvalq *headers)
+{
+    struct exchange *exchange = context;
+    (void)headers;
+    exchange->status = status;
+    if (status == HTTP_OK)
+        exchange->ids = evbuffer_new();
+}
+
+static void drop_ids(struct exchange *exchange)
+{
+    if (exchange->ids)
+        evbuffer_free(exchange->ids);
+    exchange->ids = NULL;
+}
+
+static void heard_body(void *context, struct evbuffer *bytes)
+{
+    struct exchange *exchange = context;
+    if (!exchange->ids)
+        return;
+    if (evbuffer_get_length(exchange->ids) + evbuffer_get_length(bytes) >
+            ANSWER_MAX ||
+        evbuffer_add_buffer(exchange->ids, bytes) != 0)
+        drop_ids(exchange);
+}
+
+/* All ids of a list; NULL: it is no such list, or out of memory. */
+static uint32_t *read_ids(const json_t *list)
+{
+    size_t count = json_array_size(list);
+    uint32_t *ids = count ? malloc(count * sizeof *ids) : NULL;
+    for (size_t i = 0; ids && i < count; i++) {
+        json_int_t id = json_integer_value(json_array_get(list, i));
+        ids[i] = (uint32_t)id;
+        if (!json_is_integer(json_array_get(list, i)) || id < 0 ||
+            id > UINT32_MAX) {
+            free(ids);
+            ids = NULL;
+        }
+    }
+    return ids;
+}
+
+static void take_ids(struct exchange *exchange)
+{
+    size_t len = evbuffer_get_length(exchange->ids);
+    const char *text =
+        len ? (const char *)evbuffer_pullup(exchange->ids, -1) : "";
+    json_t *answer = text ? json_loadb(text, len, 0, NULL) : NULL;
+    const json_t *list = json_object_get(answer, "tokens");
+    exchange->asked.tokens = read_ids(list);
+    if (exchange->asked.tokens)
+        exchange->asked.tokens_len = json_array_size(list);
+    exchange->wanted.tokens = exchange->asked.tokens;
+    exchange->wanted.tokens_len = exchange->asked.tokens_len;
+    json_decref(answer);
+}
+
+static void go_on(struct exchange *exchange)
+{
+    if (!exchange->asked.tokens)
+        exchange->gateway->counters.tokenize_failures++;
+    drop_ids(exchange);
+    exchange_drop_call(exchange);
+    exchange->status = 0;
+    exchange_choose(exchange);
+}
+
+static void heard_end(void *context)
+{
+    struct exchange *exchange = context;
+    exchange->call = NULL;
+    if (exchange->ids)
+        take_ids(exchange);
+    go_on(exchange);
+}
+
+static void heard_failure(void *context, enum upstream_failure failure)
+{
+    struct exchange *exchange = context;
+    (void)failure;
+    exchange->call = NULL;
+    go_on(exchange);
+}
