@@ -28,8 +28,9 @@ from ._request import Numbers, RequestFields, Text, hash_blocks
 from ._router import Explanation, Router
 from ._scorer import Score, Scorer, ScoreRequest
 from ._structs import (ClientShare, Diag, KvResult, KvSourceStats,
-                       LatencyModel, Parameter, PoolStats, RouterStats,
-                       ScorerStats, Share, TargetStats, parameters)
+                       LatencyModel, Parameter, PoolStats, RestoreResult,
+                       RouterStats, ScorerStats, Share, TargetStats,
+                       parameters)
 from ._target import Target
 from ._waiting import PendingPick, Place
 
@@ -44,8 +45,8 @@ __all__ = [
     "NoMemoryError", "NoNewsError", "NoTargetError", "NotFoundError",
     "Numbers", "Parameter", "Parameters", "PendingPick", "PickError", "Place",
     "Pool", "PoolStats", "Price", "PriceTier", "Prices", "Queued", "REASONS",
-    "RULES", "RangeError", "RequestFields", "Router", "RouterStats",
-    "STRATEGIES", "SaturatedError", "Score", "ScoreRequest", "Scorer",
+    "RULES", "RangeError", "RequestFields", "RestoreResult", "Router",
+    "RouterStats", "STRATEGIES", "SaturatedError", "Score", "ScoreRequest", "Scorer",
     "ScorerStats", "Share", "Target", "TargetStats", "Text", "TooSmallError",
     "UnsupportedError", "fold_key", "hash_blocks", "parameters",
 ]

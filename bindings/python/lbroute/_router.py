@@ -15,7 +15,8 @@ from . import _structs
 from ._codes import Event
 from ._decision import (Candidate, Decision, candidates_of, new_struct,
                         outcome_of)
-from ._errors import Error, NotFoundError, Queued, check, error, pick_error
+from ._errors import (Error, NotFoundError, Queued, RangeError, check, error,
+                      pick_error)
 from ._lbroute import ffi, lib
 from ._pool import Pool, add_pool
 from ._prices import Prices
@@ -32,7 +33,12 @@ _OK = lib.LBROUTE_OK
 _QUEUED = lib.LBROUTE_ERR_QUEUED
 _pick = lib.lbrpy_pick
 _pick_request = lib.lbrpy_pick_request
+_TOO_SMALL = lib.LBROUTE_ERR_BUFFER
 _NEVER = 2**64 - 1
+_LONGEST_S = 2**64 / 1e9
+#: A snapshot gets this part of its length more room: other threads go on.
+_GROWTH = 16
+_uncleared = ffi.new_allocator(should_clear_after_alloc=False)
 #: Candidates for which explain() makes room at first.
 _CANDIDATES = 64
 #: Results of lbroute_next_ready() after which all wait on.
@@ -390,6 +396,36 @@ class Router:
         """The time at which tick() has something to do; None: never."""
         deadline = lib.lbroute_next_deadline(self._c)
         return None if deadline == _NEVER else int(deadline)
+
+    # What was learned, from one process to the next.
+
+    def snapshot(self, now: Optional[int] = None) -> bytes:
+        """What the router has learned, for restore() in another one. It may
+        hold parts of prompts: keep it as you keep those."""
+        now = self._clock() if now is None else now
+        length = ffi.new("size_t *")
+        code = lib.lbroute_snapshot(self._c, now, ffi.NULL, 0, length)
+        while code == _TOO_SMALL:
+            room = length[0] + length[0] // _GROWTH
+            buffer = _uncleared("char[]", room)
+            code = lib.lbroute_snapshot(self._c, now, buffer, room, length)
+        check(code, "snapshot")
+        return ffi.buffer(buffer, length[0])[:]
+
+    def restore(self, snapshot: Union[bytes, bytearray, memoryview],
+                elapsed: float = 0.0, now: Optional[int] = None
+                ) -> _structs.RestoreResult:
+        """Takes over what a snapshot says of the targets that there are, best
+        before the first pick. `elapsed`: how many seconds ago it was made.
+        FormatError when it is none, or damaged."""
+        if not 0 <= elapsed < _LONGEST_S:
+            raise RangeError("restore")
+        data = ffi.from_buffer(snapshot)
+        now = self._clock() if now is None else now
+        result = _structs.prepared("lbroute_restore_result")
+        check(lib.lbroute_restore(self._c, data, len(data), now,
+                                  round(elapsed * 1e9), result), "restore")
+        return _structs.RestoreResult(result)
 
     # The rest.
 

@@ -335,6 +335,26 @@ class KvResult(Snapshot):
         return None if self._keep is None else Diag(self._keep)
 
 
+class RestoreResult(Snapshot):
+    """What a router took over from a snapshot, and what it left out."""
+
+    targets: int
+    targets_unknown: int
+    targets_kept: int
+    sections_skipped: int
+    same_key: bool
+    prefix_bytes: int
+    prefix_bytes_skipped: int
+    sessions: int
+    sessions_skipped: int
+    kv_sources: int
+    kv_sources_skipped: int
+    kv_blocks: int
+    kv_blocks_skipped: int
+    prices: int
+    prices_skipped: int
+
+
 def parameters() -> list[Parameter]:
     """The parameters that pools have."""
     found: list[Parameter] = []

@@ -22,6 +22,7 @@ SNAPSHOTS = {
     "lbroute_diag": lbroute.Diag,
     "lbroute_scorer_stats": lbroute.ScorerStats,
     "lbroute_candidate": lbroute.Candidate,
+    "lbroute_restore_result": lbroute.RestoreResult,
 }
 #: Fields that say how others are read, or are told by the object itself.
 PLUMBING = {"size", "reserved0", "reserved1", "name_len", "pool", "kind"}

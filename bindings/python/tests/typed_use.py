@@ -22,6 +22,11 @@ def use(router: lbroute.Router) -> Optional[int]:
         decision.success(output_tokens=3)
     pool.pick(sesion="s")  # type: ignore[call-arg]
     pool.pick(priority="high")  # type: ignore[arg-type]
+    learned: bytes = router.snapshot()
+    blocks: int = router.restore(memoryview(learned), elapsed=2.5).kv_blocks
+    known: bool = router.restore(learned, now=3).same_key
+    router.restore("text")  # type: ignore[arg-type]
+    print(blocks, known)
     running: Optional[float] = target.stats().gauges["running"]
     name: str = decision.target.name
     print(running, name, pool.parameters["queue.timeout"] + 1.0)
