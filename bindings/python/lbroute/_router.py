@@ -410,7 +410,7 @@ class Router:
             buffer = _uncleared("char[]", room)
             code = lib.lbroute_snapshot(self._c, now, buffer, room, length)
         check(code, "snapshot")
-        return ffi.buffer(buffer, length[0])[:]
+        return bytes(ffi.buffer(buffer, length[0]))
 
     def restore(self, snapshot: Union[bytes, bytearray, memoryview],
                 elapsed: float = 0.0, now: Optional[int] = None
