@@ -52,6 +52,9 @@ static void create_router(struct host *host, const struct host_options *options)
     router.ticket_ttl = ticket_ttl_ns;
     router.max_tickets = (uint32_t)options->max_requests;
     router.single_threaded = 1;
+    /* Those of one run recognise the same sessions. */
+    if (options->restarts)
+        memset(router.digest_key, 1, sizeof router.digest_key);
     require(lbroute_router_create(&router, &host->router), "router");
 }
 
@@ -199,6 +202,24 @@ void host_destroy(struct host *host)
     free(host->blocks);
     free(host->tokens);
     free(host);
+}
+
+void *host_snapshot(struct host *host, uint64_t now, size_t *length)
+{
+    void *bytes;
+
+    (void)lbroute_snapshot(host->router, now, NULL, 0, length);
+    bytes = grow_zeroed(*length, 1);
+    require(lbroute_snapshot(host->router, now, bytes, *length, length),
+            "snapshot");
+    return bytes;
+}
+
+void host_restore(struct host *host, const void *bytes, size_t length,
+                  uint64_t now)
+{
+    require(lbroute_restore(host->router, bytes, length, now, 0, NULL),
+            "restore");
 }
 
 /* The prompt is the text where the trace has it. Else its content stands for

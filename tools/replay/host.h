@@ -40,6 +40,7 @@ struct host_options {
     double deadline_s; /**< Time until a request must have its slot; 0: none. */
     host_extend extend; /**< NULL: nothing is added. */
     void *extend_context;
+    bool restarts;     /**< It is not the only one of this run. */
 };
 
 struct host;
@@ -53,6 +54,13 @@ struct host *host_create(const struct host_options *options,
                          const struct workload *workload);
 
 void host_destroy(struct host *host);
+
+/** What its router has learned, which the caller frees. */
+void *host_snapshot(struct host *host, uint64_t now, size_t *length);
+
+/** Lets the router of a new host know it. */
+void host_restore(struct host *host, const void *bytes, size_t length,
+                  uint64_t now);
 
 /** What became of a request. */
 enum host_answer {

@@ -37,6 +37,7 @@ static void set_defaults(struct options *options)
     options->fleet_text = "8";
     options->engine = engine_spec_at(0);
     options->scrape_s = 5.0;
+    options->handover_window_s = 60.0;
     options->kv.mode = KV_MODE_MAP;
     options->kv.delay_s = 0.05;
     options->kv.replay = true;
@@ -197,6 +198,18 @@ static bool check_restarts(const struct options *options)
     return true;
 }
 
+/* Requests that wait in a router end with it. */
+static bool check_handover(const struct options *options)
+{
+    if (options->handover.wanted &&
+        (options_parameter(options, "queue.enabled") > 0.0 ||
+         (int)options_parameter(options, "admission.mode") ==
+             LBROUTE_ADMISSION_QUEUE_ALL))
+        return complain("restart-router",
+                        "cannot be combined with a queue in the router");
+    return true;
+}
+
 /* Of targets that share a key, the first stands for all. */
 static bool is_first_of_key(const struct fleet_spec *fleet, size_t index)
 {
@@ -257,7 +270,8 @@ bool options_parse(int argc, char **argv, struct options *options)
     if (options->command != COMMAND_RUN)
         return true;
     if (!check_traffic(options) || !build_fleet(options) ||
-        !check_restarts(options) || !read_prices(options))
+        !check_restarts(options) || !check_handover(options) ||
+        !read_prices(options))
         return false;
     if (options->strategy_count == 0 &&
         !read_row(options, find_row("strategy"), "all"))
