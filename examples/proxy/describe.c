@@ -146,6 +146,10 @@ static void tell_prompt(const struct asked *asked, lbroute_request *request)
     request->prompt_len = asked->prompt_len;
     request->conversation = asked->prompt;
     request->conversation_len = asked->prompt_len;
+    if (!asked->prompt_len) {
+        request->conversation = asked->tokens;
+        request->conversation_len = asked->tokens_len * sizeof *asked->tokens;
+    }
     request->tokens = asked->tokens;
     request->tokens_len = asked->tokens_len;
     request->salt = asked->salt;

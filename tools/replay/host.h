@@ -40,7 +40,7 @@ struct host_options {
     double deadline_s; /**< Time until a request must have its slot; 0: none. */
     host_extend extend; /**< NULL: nothing is added. */
     void *extend_context;
-    bool restarts;     /**< It is not the only one of this run. */
+    bool restarts; /**< It is not the only one of this run. */
 };
 
 struct host;
