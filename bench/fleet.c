@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fleet.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,12 @@ static int needs_session(const char *strategy)
         if (strcmp(strategy, names[i]) == 0)
             return 1;
     return 0;
+}
+
+/* Strategies that only decide by what first tokens and usage taught them. */
+static int needs_answers(const char *strategy)
+{
+    return strcmp(strategy, "least_work") == 0;
 }
 
 double bench_weight(size_t index, size_t distinct)
@@ -57,7 +64,7 @@ static lbroute_router *open_router(const bench_case *test, unsigned number)
 static void set_memory(lbroute_router *router, lbroute_pool pool,
                        const bench_case *test)
 {
-    double bytes = PROMPT_BYTES / (double)test->targets;
+    double bytes = floor(PROMPT_BYTES / (double)test->targets);
 
     bench_check(lbroute_pool_set(router, pool, "cache_aware.budget", bytes),
                 "budget");
@@ -66,7 +73,7 @@ static void set_memory(lbroute_router *router, lbroute_pool pool,
         "mode");
     /* Blocks of the same amount of text. */
     bench_check(
-        lbroute_pool_set(router, pool, "kv_aware.capacity", bytes / 256),
+        lbroute_pool_set(router, pool, "kv_aware.capacity", floor(bytes / 256)),
         "capacity");
 }
 
@@ -159,12 +166,52 @@ void bench_lane_pick(bench_lane *lane)
         "pick");
 }
 
+/* An engine with the router's idea of its cache: 20 ms, 1 ms for each request
+ * there, 60 ms for each kilotoken that it must compute, a tenth more or less.
+ */
+static void keep_answer(bench_lane *lane)
+{
+    const lbroute_decision *decision = &lane->decision;
+    bench_answer *answer = &lane->answers[lane->next];
+    double tokens = (double)lane->request.prompt_len / 4;
+    double cached = 0;
+    double ms;
+
+    if (decision->prefix_total > 0)
+        cached = tokens * (double)decision->prefix_matched /
+                 (double)decision->prefix_total;
+    ms = 20 + decision->in_flight + 0.06 * (tokens - cached);
+    ms *= 0.9 + 0.2e-3 * (double)bench_random(&lane->random, 1000);
+    answer->first_ns = (int64_t)(ms * 1e6);
+    answer->input_tokens = (int64_t)tokens;
+    answer->cached_tokens = (int64_t)cached;
+}
+
+static void tell_first_token(bench_lane *lane)
+{
+    const bench_answer *answer = &lane->answers[lane->next];
+
+    lane->event.kind = LBROUTE_EVENT_FIRST_TOKEN;
+    lane->event.latency_ns = answer->first_ns;
+    bench_check(lbroute_observe(lane->router, &lane->event, lane->now),
+                "observe");
+    lane->event.kind = LBROUTE_EVENT_SUCCESS;
+    lane->event.latency_ns += 1000000000;
+    lane->event.input_tokens = answer->input_tokens;
+    lane->event.cached_tokens = answer->cached_tokens;
+    lane->event.output_tokens = 100;
+}
+
 void bench_lane_settle(bench_lane *lane)
 {
     lane->event.ticket = lane->open[lane->next];
+    if (lane->answers != NULL)
+        tell_first_token(lane);
     bench_check(lbroute_observe(lane->router, &lane->event, lane->now),
                 "observe");
     lane->open[lane->next] = lane->decision.ticket;
+    if (lane->answers != NULL)
+        keep_answer(lane);
     if (++lane->next == lane->open_count)
         lane->next = 0;
 }
@@ -190,6 +237,8 @@ static bench_lane *open_lane(lbroute_router *router, lbroute_pool pool,
     lbroute_event_init(&lane->event, sizeof lane->event);
     lane->request.pool = pool;
     lane->event.kind = LBROUTE_EVENT_SUCCESS;
+    if (needs_answers(test->strategy))
+        lane->answers = bench_alloc(lane->open_count, sizeof *lane->answers);
     if (test->prompts != BENCH_PROMPTS_NONE)
         lane->prompts = bench_prompts_open(test, number);
     if (needs_session(test->strategy)) {
@@ -269,6 +318,7 @@ void bench_fleet_close(bench_fleet *fleet)
     for (unsigned i = 0; i < fleet->lane_count; i++) {
         bench_prompts_close(fleet->lanes[i]->prompts);
         free(fleet->lanes[i]->open);
+        free(fleet->lanes[i]->answers);
         free(fleet->lanes[i]);
     }
     for (unsigned i = 0; i < fleet->router_count; i++)

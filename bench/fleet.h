@@ -9,6 +9,9 @@
  *
  *     open: [t3 t4 | t1 t2]       pick ──▶ t5      observe(t1)
  *                    ^next
+ *
+ * Where the strategy learns from answers it observes twice: the first token,
+ * and the end with the usage.
  */
 #ifndef LBROUTE_BENCH_FLEET_H
 #define LBROUTE_BENCH_FLEET_H
@@ -24,6 +27,12 @@ enum {
     BENCH_STEP_NS = 10000     /* virtual time that a request takes to arrive */
 };
 
+/* What an engine says to a request. */
+typedef struct bench_answer {
+    int64_t first_ns;
+    int64_t input_tokens, cached_tokens;
+} bench_answer;
+
 typedef struct bench_lane {
     lbroute_router *router;
     lbroute_ticket *open;
@@ -34,6 +43,7 @@ typedef struct bench_lane {
     uint64_t sessions; /* to draw from; 0: requests carry no session */
     unsigned char session[BENCH_SESSION_BYTES];
     bench_prompts *prompts; /* NULL: requests carry no prompt */
+    bench_answer *answers;  /* of the open tickets; NULL: only ends are told */
     lbroute_request request;
     lbroute_decision decision;
     lbroute_event event;

@@ -35,7 +35,7 @@ static const char HELP[] =
     "                          two threads with a router each\n"
     "  pick.cache_aware.chat.N, pick.cache_aware.128k.N,\n"
     "  pick.cache_aware.text.N, the same of kv_aware,\n"
-    "  pick.cache_aware.blocks.chat.N\n"
+    "  pick.cache_aware.blocks.chat.N, pick.least_work.chat.N\n"
     "                          with prompts: conversations of about 4 kB,\n"
     "                          hot prompts of 128 kB, those of --text\n"
     "  pick.pipeline_scorer.N, pick.pipeline_scorer.N.2threads\n"

@@ -8,7 +8,8 @@
  *     pick.STRATEGY.N.2routers    two threads, a router each
  *
  * and weighted.distinct10.N: the weighted rule with ten different weights;
- * pick.cache_aware.chat.N, .128k.N, .text.N, the same of kv_aware, and
+ * pick.cache_aware.chat.N, .128k.N, .text.N, the same of kv_aware,
+ * pick.least_work.chat.N, and
  * pick.cache_aware.blocks.chat.N: requests with prompts.
  */
 #include "fleet.h"
@@ -157,6 +158,21 @@ static void add_prompts(bench_list *list, const prompt_row *row,
         }
 }
 
+/* What least_work decides by takes part in every size of fleet. */
+static void add_work(bench_list *list)
+{
+    const char *strategy = "least_work";
+
+    for (size_t i = 0; i < BENCH_SIZES - 1; i++) {
+        bench_case *test = add_single(list, "pick.least_work.chat", strategy,
+                                      bench_sizes[i], 0);
+
+        test->prompts = BENCH_PROMPTS_CHAT;
+        if (bench_sizes[i] <= 100)
+            test->budget_ns = 1000;
+    }
+}
+
 void bench_suite_prompts(bench_list *list, const bench_text *text)
 {
     const double none = (double)NAN;
@@ -205,6 +221,7 @@ void bench_suite_prompts(bench_list *list, const bench_text *text)
          0},
     };
 
+    add_work(list);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (text != NULL || rows[i].kind != BENCH_PROMPTS_TEXT)
             add_prompts(list, &rows[i], text);

@@ -210,7 +210,9 @@ enum {
                                           * of which nothing recent is known. */
     /** Most of the prompt resident by KV events, among the least busy. */
     LBROUTE_RULE_PRECISE_CACHE_AWARE = 23,
-    LBROUTE_RULE_COUNT = 24 /**< Number of rules. */
+    /** Least work left, this request's included. */
+    LBROUTE_RULE_LEAST_WORK = 24,
+    LBROUTE_RULE_COUNT = 25 /**< Number of rules. */
 };
 
 /** Kinds of event for lbroute_observe(). */
@@ -258,6 +260,14 @@ enum {
     LBROUTE_LATENCY_FIRST_TOKEN = 0, /**< From the pick to the first token. */
     LBROUTE_LATENCY_TOTAL = 1,       /**< From the pick to the end. */
     LBROUTE_LATENCY_COUNT = 2        /**< Number of kinds. */
+};
+
+/** Which of the times that `least_work` learns is meant. */
+enum {
+    LBROUTE_WORK_FIRST_TOKEN = 0, /**< From the pick to the first token. */
+    LBROUTE_WORK_EACH_TOKEN = 1,  /**< From one token of an answer to the
+                                   * next. */
+    LBROUTE_WORK_COUNT = 2        /**< Number of kinds. */
 };
 
 /** @} */
@@ -376,14 +386,14 @@ void lbroute_router_options_init(lbroute_router_options *options, size_t size);
  * every table at its bound, every name at its longest, 100 ring points a
  * target. On top come the prompts that pools remember: about
  * `cache_aware.budget` for each target of a `cache_aware`, `pipeline` or
- * `adaptive` pool; under `kv_aware`, for each target and each block of
- * `kv_aware.capacity`, at most 430 bytes where every prompt is a block of its
- * own, about 10 where prompts are long, and 110 more for each further client
- * that uses it; and a buffer of up to 512 KiB for each thread that picks with
- * very long prompts. Where scorers are registered, also a buffer for each pick
- * that runs at the same time: some 80 bytes a scorer of `max_scorers`, and up
- * to 176 bytes a target of the largest pool.
- * Copies of waiting requests are counted in (`max_waiting_bytes`).
+ * `adaptive` pool; under `kv_aware` and `least_work`, for each target and each
+ * block of `kv_aware.capacity`, at most 430 bytes where every prompt is a block
+ * of its own, about 10 where prompts are long, and 110 more for each further
+ * client that uses it; and a buffer of up to 512 KiB for each thread that picks
+ * with very long prompts. Where scorers are registered, also a buffer for each
+ * pick that runs at the same time: some 80 bytes a scorer of `max_scorers`, and
+ * up to 176 bytes a target of the largest pool. Copies of waiting requests are
+ * counted in (`max_waiting_bytes`).
  *
  * @param options checked as by lbroute_router_create(); `seed` may be 0.
  * @param bytes receives the bound.
@@ -1462,8 +1472,8 @@ typedef struct lbroute_request {
     size_t conversation_len; /**< Its length. */
     /** Prompt text, any bytes. `cache_aware`, `pipeline` and `adaptive` compare
      * and remember the bytes themselves, unless `cache_aware.mode` says hashed
-     * blocks; `kv_aware` only ever keeps hashes of blocks; no other strategy
-     * keeps any. */
+     * blocks; `kv_aware` and `least_work` only ever keep hashes of blocks; no
+     * other strategy keeps any. */
     const void *prompt;
     size_t prompt_len;             /**< Its length. */
     int64_t input_tokens;          /**< All parts of the input; -1: unknown,
@@ -1576,7 +1586,8 @@ typedef struct lbroute_decision {
     int64_t expected_cost_pusd;
     /** Time to first token and total time that the target's models expect, ns;
      * -1: unknown, as everywhere but under the strategies that learn latency
-     * (`fastest`, `predicted_latency`, `adaptive`, `pipeline`). */
+     * (`fastest`, `predicted_latency`, `adaptive`, `pipeline`,
+     * `least_work`). */
     int64_t expected_ttft_ns;
     int64_t expected_total_ns; /**< See above. */
     /** Leading blocks of the prompt that are resident there by KV events, by
@@ -1644,14 +1655,14 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  * waits; a prompt that is new to a
  * `cache_aware` or `pipeline` pool may take some within the budget, and without
  * memory only its head is remembered. Logarithmic in the pool's targets for the
- * load and weight rules; linear under `fastest` and `predicted_latency`, when a
- * filter depends on the request (exclusions, models, token limits) or on
- * rejection. `cache_aware` is linear
- * in the prompt and, where no target knows enough of it, in the pool's targets;
- * `pipeline` and `adaptive` in both, `cheapest` in the targets, `lora_aware`
- * with an adapter in the targets, `lmcache_aware` in the targets and the
- * lookup. Scorers of the host run in the calling thread, without the router's
- * lock; see lbroute_scorer_register().
+ * load and weight rules; linear under `fastest`, `predicted_latency` and
+ * `least_work` (and in the prompt under the last), when a filter depends on the
+ * request (exclusions, models, token limits) or on rejection. `cache_aware` is
+ * linear in the prompt and, where no target knows enough of it, in the pool's
+ * targets; `pipeline` and `adaptive` in both, `cheapest` in the targets,
+ * `lora_aware` with an adapter in the targets, `lmcache_aware` in the targets
+ * and the lookup. Scorers of the host run in the calling thread, without the
+ * router's lock; see lbroute_scorer_register().
  */
 int lbroute_pick(lbroute_router *router, const lbroute_request *request,
                  uint64_t now, lbroute_decision *decision);
@@ -2200,7 +2211,8 @@ typedef struct lbroute_target_stats {
     int64_t gauge_age_ns[8];  /**< Age of each gauge; -1: never reported. */
     uint64_t prefix_bytes;    /**< Memory that the prompts remembered of it
                                * count for, bytes. */
-    uint64_t prefix_blocks;   /**< Blocks remembered under `kv_aware`. */
+    uint64_t prefix_blocks;   /**< Blocks remembered under `kv_aware` or
+                               * `least_work`. */
     uint64_t prefix_evicted;  /**< Blocks that made room since then. */
     double occupancy;         /**< By lbroute_set_occupancy(); NaN: unknown, or
                                * older than `lmcache_aware.ttl`. */
@@ -2289,8 +2301,8 @@ void lbroute_latency_model_init(lbroute_latency_model *model, size_t size);
 
 /**
  * Reads what was learned of a target's latency. Only the strategies `fastest`,
- * `predicted_latency` and `pipeline` learn it; under others all is as it was
- * when the pool last had one of these.
+ * `predicted_latency`, `adaptive`, `pipeline` and `least_work` learn it; under
+ * others all is as it was when the pool last had one of these.
  *
  * @param router the router.
  * @param target the target.
@@ -2306,7 +2318,75 @@ int lbroute_get_latency_model(lbroute_router *router, lbroute_target target,
                               int kind, uint64_t now,
                               lbroute_latency_model *model);
 
-/** What a target remembers on behalf of a client under `kv_aware`. Fill with
+/** What `least_work` goes by at a target: what the target's pool (its part of
+ * one tier) has learned, and how the target compares. Arrays are by
+ * `LBROUTE_WORK_` kind. Fill with lbroute_work_model_init(). */
+typedef struct lbroute_work_model {
+    size_t size;         /**< sizeof this struct. */
+    uint64_t samples[2]; /**< Answers of all targets that taught the times. */
+    int32_t known[2];    /**< 1: there are enough (8) to judge by. */
+    /** A target as quick as most needs, ns, `base + per_running × requests
+     * that run there + per_kilotoken × kilotokens of prompts to compute`, and
+     * at least `least`. The slopes are not below 0; the base may be. NaN
+     * without samples. A token costs no kilotokens: that slope is 0. */
+    double base_ns[2];
+    double per_running_ns[2];   /**< For each request that runs there. */
+    double per_kilotoken_ns[2]; /**< For each kilotoken that must be computed
+                                 * first: what waits there, and its own. */
+    double least_ns[2];         /**< The least that is expected. */
+    /** This target's times as a multiple of those; 1 unless it is beyond doubt
+     * that they differ. */
+    double slowness[2];
+    double measured[2];      /**< The same as measured, doubt or not. */
+    double evidence[2];      /**< Answers that it rests on, 8 to begin with, at
+                              * most 64. */
+    double spread[2];        /**< How far single answers are from what is
+                              * expected: root mean square of the logarithms,
+                              * over all targets. */
+    double output_tokens;    /**< Mean length of an answer; NaN: unknown. */
+    double input_kilotokens; /**< Mean of the prompts as far as they had to be
+                              * computed: what a request of unknown length, and
+                              * each that waits by a gauge, counts for. */
+    /** Part of the tokens expected in caches that engines did not find there,
+     * from 0 to 1; NaN: nobody has said. */
+    double gone;
+    double eviction;   /**< Factor of the request's own kilotokens for what they
+                        * drive out of the cache: 1 + e. */
+    double sharing_ns; /**< What each request that runs there adds for
+                        * the others' sake. */
+    double
+        pending_kilotokens; /**< What waits there at `now`, own and others'. */
+    double running;         /**< Requests there at `now`, own and others'. */
+} lbroute_work_model;
+
+/**
+ * Prepares the struct for lbroute_get_work_model().
+ *
+ * @param model the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_work_model) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_work_model_init(lbroute_work_model *model, size_t size);
+
+/**
+ * Reads what `least_work` goes by at a target. It is learned under that
+ * strategy, and under `kv_aware` with `kv_aware.fallback` 2; under others all
+ * is as it was when the pool last had one of these.
+ *
+ * @param router the router.
+ * @param target the target. Of one that is in no pool nothing is known.
+ * @param now time, ns.
+ * @param model receives copies; prepared by lbroute_work_model_init().
+ * @return 0; #LBROUTE_ERR_NOT_FOUND; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], linear in the pool's targets, no effect.
+ */
+int lbroute_get_work_model(lbroute_router *router, lbroute_target target,
+                           uint64_t now, lbroute_work_model *model);
+
+/** What a target remembers on behalf of a client under `kv_aware` (and
+ * `least_work`). Fill with
  * lbroute_client_share_init(). */
 typedef struct lbroute_client_share {
     size_t size; /**< sizeof this struct. */

@@ -76,6 +76,7 @@ const char *lbroute_rule_name(int rule)
         "predicted_latency",
         "trial",
         "precise_cache_aware",
+        "least_work",
     };
 
     if (rule < 0 || rule >= LBROUTE_RULE_COUNT)

@@ -43,8 +43,8 @@ static int add_pool(struct lbroute_router *router, struct lbr_text name,
     if (result)
         return result;
     pool->strategy = strategy;
-    pool->uses = strategy->uses;
     lbr_params_init(&pool->params);
+    pool->uses = lbr_strategy_uses(strategy, &pool->params);
     set_trie_kind(router, pool);
     *out = pool->slot.handle;
     return LBROUTE_OK;
@@ -78,28 +78,31 @@ int lbroute_pool_add(lbroute_router *router, const lbroute_pool_options *in,
 }
 
 /* Every group first learns the new structures; only when all could, the old
- * ones go. */
+ * ones go. Returns 0 without memory; then nothing changed. */
+static int change_uses(struct lbroute_router *router, struct lbr_pool *pool,
+                       unsigned uses)
+{
+    struct lbr_rng rng = router->rng;
+    int fits = 1;
+    struct lbr_group *group;
+
+    for (group = pool->groups; group && fits; group = group->next)
+        fits = lbr_group_extend(group, &router->memory, &router->rng, uses);
+    if (fits)
+        pool->uses = uses;
+    else
+        router->rng = rng;
+    for (group = pool->groups; group; group = group->next)
+        lbr_group_keep_only(group, &router->memory, pool->uses);
+    return fits;
+}
+
 static int change_strategy(struct lbroute_router *router, struct lbr_pool *pool,
                            const struct lbr_strategy *strategy)
 {
-    struct lbr_rng rng = router->rng;
-    int result = LBROUTE_OK;
-    unsigned keep;
-    struct lbr_group *group;
-
-    for (group = pool->groups; group && !result; group = group->next)
-        if (!lbr_group_extend(group, &router->memory, &router->rng,
-                              strategy->uses))
-            result = LBROUTE_ERR_NO_MEMORY;
-    keep = result ? pool->uses : strategy->uses;
-    for (group = pool->groups; group; group = group->next)
-        lbr_group_keep_only(group, &router->memory, keep);
-    if (result) {
-        router->rng = rng;
-        return result;
-    }
+    if (!change_uses(router, pool, lbr_strategy_uses(strategy, &pool->params)))
+        return LBROUTE_ERR_NO_MEMORY;
     pool->strategy = strategy;
-    pool->uses = strategy->uses;
     set_trie_kind(router, pool);
     return LBROUTE_OK;
 }
@@ -235,6 +238,16 @@ static void restart_shares(struct lbr_pool *pool)
     }
 }
 
+/* What the groups keep by these parameters: all of it, or nothing changes. No
+ * parameter is about both. */
+static int change_structures(struct lbroute_router *router,
+                             struct lbr_pool *pool,
+                             const struct lbr_params *params)
+{
+    return change_rings(pool, params->weighted_points) &&
+           change_uses(router, pool, lbr_strategy_uses(pool->strategy, params));
+}
+
 static int set_param(struct lbroute_router *router, struct lbr_pool *pool,
                      enum lbr_param param, double value)
 {
@@ -246,7 +259,7 @@ static int set_param(struct lbroute_router *router, struct lbr_pool *pool,
         return LBROUTE_OK;
     if (!lbr_params_set(&params, param, value))
         return LBROUTE_ERR_RANGE;
-    if (!change_rings(pool, params.weighted_points))
+    if (!change_structures(router, pool, &params))
         return LBROUTE_ERR_NO_MEMORY;
     if (params.share_bucket != pool->params.share_bucket)
         restart_shares(pool);

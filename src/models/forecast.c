@@ -126,6 +126,65 @@ double lbr_forecast_one(const struct lbr_forecast *forecast,
     return predict(row, request->input);
 }
 
+/* What is known of a position. */
+struct place {
+    double queue, others, running, stretch, slow_first, slow_each;
+};
+
+static inline double left(struct place place,
+                          const struct lbr_work_terms *terms, double uncached)
+{
+    double work =
+        place.queue + place.others * terms->usual + terms->input * uncached;
+    double first = terms->base + terms->per_running * place.running +
+                   terms->per_work * work;
+
+    first = first < terms->least ? terms->least : first;
+    return (place.slow_first * first +
+            place.slow_each * (terms->sharing * place.running)) *
+           place.stretch;
+}
+
+void lbr_forecast_sweep_work(struct lbr_forecast *forecast,
+                             const struct lbr_work_terms *terms)
+{
+    const double *queue = lbr_forecast_column(forecast, LBR_COLUMN_QUEUE);
+    const double *others = lbr_forecast_column(forecast, LBR_COLUMN_OTHERS);
+    const double *running = lbr_forecast_column(forecast, LBR_COLUMN_RUNNING);
+    const double *stretch = lbr_forecast_column(forecast, LBR_COLUMN_STRETCH);
+    const double *slow_first =
+        lbr_forecast_column(forecast, LBR_COLUMN_SLOW_FIRST);
+    const double *slow_each =
+        lbr_forecast_column(forecast, LBR_COLUMN_SLOW_EACH);
+    const double *uncached = lbr_forecast_column(forecast, LBR_COLUMN_UNCACHED);
+    double *restrict expected =
+        lbr_forecast_column(forecast, LBR_COLUMN_EXPECTED);
+    const struct lbr_work_terms by = *terms;
+    uint32_t count = forecast->count;
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        struct place place = {queue[i],   others[i],     running[i],
+                              stretch[i], slow_first[i], slow_each[i]};
+
+        expected[i] = left(place, &by, uncached[i]);
+    }
+}
+
+double lbr_forecast_work(const struct lbr_forecast *forecast, uint32_t position,
+                         const struct lbr_work_terms *terms, double uncached)
+{
+    struct place place = {
+        *lbr_forecast_cell(forecast, LBR_COLUMN_QUEUE, position),
+        *lbr_forecast_cell(forecast, LBR_COLUMN_OTHERS, position),
+        *lbr_forecast_cell(forecast, LBR_COLUMN_RUNNING, position),
+        *lbr_forecast_cell(forecast, LBR_COLUMN_STRETCH, position),
+        *lbr_forecast_cell(forecast, LBR_COLUMN_SLOW_FIRST, position),
+        *lbr_forecast_cell(forecast, LBR_COLUMN_SLOW_EACH, position)};
+
+    return left(place, terms, uncached);
+}
+
 size_t lbr_forecast_estimate(void)
 {
     return LBR_COLUMN_COUNT * sizeof(double);

@@ -8,8 +8,13 @@
  *     per_input       │     │     │
  *     least           ▼     ▼     ▼
  *     queue, others, due                     common to all kinds
+ *     running, stretch, slowness             what work is judged by, too
  *     ─────────────────────────────
  *     expected                               result of the latest sweep
+ *
+ * Work can also be judged by one plane that all have in common, times what a
+ * position's own slowness makes of it: what is left to do there, with the
+ * request (see models/pace.h).
  *
  * Unknown is NaN. Times are ns as real numbers, work is in kilotokens. */
 #ifndef LBR_MODELS_FORECAST_H
@@ -34,9 +39,14 @@ enum {
     LBR_COLUMN_DUE,     /* when the oldest of those should have had its; +inf */
     LBR_COLUMN_AVERAGE, /* moving average of the total */
     LBR_COLUMN_TAUGHT,  /* time of its latest sample */
-    LBR_COLUMN_EXPECTED, /* scratch: of the latest sweep */
-    LBR_COLUMN_LOAD,     /* scratch: relative load */
-    LBR_COLUMN_PLANES,   /* first of each kind's */
+    LBR_COLUMN_RUNNING, /* requests there, where pace is kept */
+    LBR_COLUMN_STRETCH, /* 1 / part of its weight that it has by now */
+    LBR_COLUMN_SLOW_FIRST, /* slowness to first tokens … */
+    LBR_COLUMN_SLOW_EACH,  /* … and from token to token */
+    LBR_COLUMN_EXPECTED,   /* scratch: of the latest sweep */
+    LBR_COLUMN_LOAD,       /* scratch: relative load */
+    LBR_COLUMN_UNCACHED,   /* scratch: part of a prompt to be computed there */
+    LBR_COLUMN_PLANES,     /* first of each kind's */
     LBR_COLUMN_COUNT = LBR_COLUMN_PLANES + LBR_PLANE_COLUMNS * LBR_LATENCY_KINDS
 };
 
@@ -50,6 +60,19 @@ struct lbr_forecast_request {
     double now;
     double mean_input; /* of the pool's requests, kilotokens */
     double input;      /* own */
+};
+
+/* What work is judged by, the same for all positions:
+ *
+ *     work  = queue + others * usual + input * uncached
+ *     left  = slow_first * (base + per_running * running + per_work * work)
+ *           + slow_each * sharing * running,            times the stretch */
+struct lbr_work_terms {
+    double usual; /* input of the pool's requests, kilotokens */
+    double input; /* own, made dearer by what it drives out */
+    double base, per_running, per_work;
+    double least;   /* that the plane gives */
+    double sharing; /* for each request that runs */
 };
 
 /* Makes room for |count| positions. Returns 0 without memory. */
@@ -92,6 +115,14 @@ void lbr_forecast_sweep(struct lbr_forecast *forecast,
 double lbr_forecast_one(const struct lbr_forecast *forecast,
                         enum lbr_latency_kind kind, uint32_t position,
                         const struct lbr_forecast_request *request);
+
+/* Fills in the expected column with the work left, by the uncached column. */
+void lbr_forecast_sweep_work(struct lbr_forecast *forecast,
+                             const struct lbr_work_terms *terms);
+
+/* The same for one position; nothing is written. */
+double lbr_forecast_work(const struct lbr_forecast *forecast, uint32_t position,
+                         const struct lbr_work_terms *terms, double uncached);
 
 /* Work before a new request there. */
 static inline double lbr_forecast_queue(const struct lbr_forecast *forecast,

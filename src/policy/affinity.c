@@ -162,11 +162,18 @@ void lbr_affinity_commit(struct lbr_pick *pick, const struct lbr_choice *choice)
     lbr_affinity_record(pick, choice);
 }
 
+static double missing(const struct lbr_affinity *affinity, size_t held)
+{
+    return affinity->length ? 1 - (double)held / (double)affinity->length : 1;
+}
+
+/* |uncached| is by position; NULL: nobody asks. */
 static void visit_holders(const struct lbr_pick *pick,
                           const struct lbr_affinity *affinity,
-                          const struct lbr_trie_node *node)
+                          const struct lbr_trie_node *node, double *uncached)
 {
     size_t depth = lbr_trie_depth(pick->match, node);
+    double part = missing(affinity, depth);
     const struct lbr_link *link;
 
     for (link = node->holders.next; link != &node->holders; link = link->next) {
@@ -177,32 +184,73 @@ static void visit_holders(const struct lbr_pick *pick,
             continue;
         target->surveyed_by = affinity->survey;
         target->surveyed = depth;
+        if (uncached)
+            uncached[target->by_pool.position] = part;
     }
 }
 
 /* Whoever holds a node holds those above it, and has been visited for the
  * deepest it holds; above a node that all hold nothing is new. */
-void lbr_affinity_survey(const struct lbr_pick *pick,
-                         struct lbr_affinity *affinity)
+static void visit(const struct lbr_pick *pick, struct lbr_affinity *affinity,
+                  const struct lbr_trie_node *all, double *uncached)
 {
     const struct lbr_trie_node *node = pick->match.node;
 
     affinity->survey = ++pick->router->surveys;
-    for (; node && node->holder_count < pick->group->count; node = node->parent)
-        visit_holders(pick, affinity, node);
-    affinity->known_to_all = node ? lbr_trie_depth(pick->match, node) : 0;
+    affinity->known_to_all = all ? lbr_trie_depth(pick->match, all) : 0;
+    for (; node != all; node = node->parent)
+        visit_holders(pick, affinity, node, uncached);
+}
+
+/* The deepest node of the match that all members hold, or NULL. */
+static const struct lbr_trie_node *known_to_all(const struct lbr_pick *pick)
+{
+    const struct lbr_trie_node *node = pick->match.node;
+
+    while (node && node->holder_count < pick->group->count)
+        node = node->parent;
+    return node;
+}
+
+void lbr_affinity_survey(const struct lbr_pick *pick,
+                         struct lbr_affinity *affinity)
+{
+    visit(pick, affinity, known_to_all(pick), NULL);
+}
+
+void lbr_affinity_spread(const struct lbr_pick *pick,
+                         struct lbr_affinity *affinity, double *uncached)
+{
+    const struct lbr_trie_node *all = known_to_all(pick);
+    double common =
+        missing(affinity, all ? lbr_trie_depth(pick->match, all) : 0);
+    uint32_t i;
+
+    for (i = 0; i < pick->group->count; i++)
+        uncached[i] = common;
+    visit(pick, affinity, all, uncached);
+}
+
+size_t lbr_affinity_held(const struct lbr_pick *pick,
+                         const struct lbr_affinity *affinity, uint32_t position)
+{
+    const struct lbr_target *target = lbr_pick_target(pick, position);
+
+    if (!affinity->survey)
+        return lbr_trie_held(pick->group->trie, pick->match,
+                             &target->prefixes.owner);
+    return target->surveyed_by == affinity->survey ? target->surveyed
+                                                   : affinity->known_to_all;
 }
 
 double lbr_affinity_part(const struct lbr_pick *pick,
                          const struct lbr_affinity *affinity, uint32_t position)
 {
-    const struct lbr_target *target = lbr_pick_target(pick, position);
-    size_t held = target->surveyed_by == affinity->survey
-                      ? target->surveyed
-                      : affinity->known_to_all;
+    size_t held;
 
     if (!affinity->length)
         return (double)NAN;
+    held = lbr_affinity_held(pick, affinity, position);
     if (held <= affinity->common || held * SMALLEST_PART < affinity->length)
         return 0;
     return (double)(held - affinity->common) /

@@ -37,6 +37,16 @@ void lbr_affinity_note(const struct lbr_pick *pick,
 void lbr_affinity_survey(const struct lbr_pick *pick,
                          struct lbr_affinity *affinity);
 
+/* The same, and fills in by position which part of the prompt each does not
+ * know. */
+void lbr_affinity_spread(const struct lbr_pick *pick,
+                         struct lbr_affinity *affinity, double *uncached);
+
+/* Leading bytes of the prompt that a member knows, surveyed or not. */
+size_t lbr_affinity_held(const struct lbr_pick *pick,
+                         const struct lbr_affinity *affinity,
+                         uint32_t position);
+
 /* Part of the prompt that a surveyed member knows, the common head apart, 0 if
  * it is next to nothing; NaN without a prompt. */
 double lbr_affinity_part(const struct lbr_pick *pick,

@@ -3,8 +3,8 @@
  * prompt, in blocks. A part that every candidate holds, or nearly every request
  * begins with, or that is next to nothing of the prompt, is no reason to prefer
  * anybody: without a longer one the pick is
- * what weighted (or, by parameter, least_connections) would do. Every pick is
- * remembered, on behalf of its client.
+ * what weighted (or, by parameter, least_connections or least_work) would do.
+ * Every pick is remembered, on behalf of its client.
  *
  * A head that carries much of the traffic is given more homes than one by
  * falling back until it has them.
@@ -17,6 +17,7 @@
 #include "policy/affinity.h"
 
 #include "containers/bits.h"
+#include "policy/least_work.h"
 
 #include <math.h>
 
@@ -97,10 +98,16 @@ static uint32_t longest_match(const struct lbr_pick *pick,
 
 static void fall_back(struct lbr_pick *pick, struct lbr_choice *choice)
 {
-    if (pick->scope.pool->params.kv_by_load)
+    switch (pick->scope.pool->params.kv_fallback) {
+    case LBR_FALL_BACK_TO_WORK:
+        lbr_least_work_choose(pick, choice);
+        break;
+    case LBR_FALL_BACK_TO_LOAD:
         lbr_least_connections_choose(pick, choice);
-    else
+        break;
+    default:
         lbr_strategy_weighted.choose(pick, choice);
+    }
     choice->commit_fallback = choice->commit;
 }
 
@@ -108,6 +115,8 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 {
     struct lbr_affinity affinity = lbr_affinity_look(pick);
 
+    pick->scale.affinity = affinity; /* what work and latency go by */
+    pick->scale.known = 1;
     choice->position = longest_match(pick, &affinity);
     choice->rule = LBROUTE_RULE_KV_AWARE;
     choice->commit_fallback = NULL;
@@ -120,6 +129,7 @@ static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 const struct lbr_strategy lbr_strategy_kv_aware = {
     .name = "kv_aware",
     .uses = LBR_USES_ORDER | LBR_USES_SCHEDULE | LBR_USES_TRIE,
+    .uses_for_work = LBR_USES_FORECAST | LBR_USES_PACE,
     .promise = LBR_PROMISE_NONE,
     .shares_memory = 1,
     .choose = choose,

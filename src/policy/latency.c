@@ -3,6 +3,7 @@
 
 #include "containers/bits.h"
 #include "policy/affinity.h"
+#include "policy/resident.h"
 
 #include <math.h>
 
@@ -17,17 +18,37 @@ static uint64_t tokens_of(const struct lbr_pick *pick, int *told)
     return tokens < LBR_MOST_TOKENS ? tokens : LBR_MOST_TOKENS;
 }
 
-/* The part of the prompt that a member must still compute. */
-static double uncached_part(const struct lbr_pick *pick, uint32_t position)
+/* Part of the prompt that is resident there by KV events; NaN: unknown. */
+static double resident_part(const struct lbr_pick *pick, uint32_t position)
+{
+    struct lbr_residence residence =
+        lbr_resident_of(pick, lbr_pick_target(pick, position));
+    double found = 0;
+    unsigned medium;
+
+    if (!residence.known || !residence.total)
+        return (double)NAN;
+    for (medium = 0; medium < LBR_KV_MEDIA; medium++)
+        found += residence.found[medium];
+    return found / residence.total;
+}
+
+/* Part of the prompt that was sent there before; 0: nothing is known. */
+static double remembered_part(const struct lbr_pick *pick, uint32_t position)
 {
     const struct lbr_affinity *affinity = &pick->scale.affinity;
-    size_t held;
 
     if (!pick->scale.known || !affinity->length)
-        return 1;
-    held = lbr_trie_held(pick->group->trie, pick->match,
-                         &lbr_pick_target(pick, position)->prefixes.owner);
-    return 1 - (double)held / (double)affinity->length;
+        return 0;
+    return (double)lbr_affinity_held(pick, affinity, position) /
+           (double)affinity->length;
+}
+
+double lbr_latency_uncached(const struct lbr_pick *pick, uint32_t position)
+{
+    double resident = pick->look ? resident_part(pick, position) : (double)NAN;
+
+    return 1 - (isnan(resident) ? remembered_part(pick, position) : resident);
 }
 
 static uint64_t uncached_tokens(const struct lbr_pick *pick, uint32_t position,
@@ -35,7 +56,7 @@ static uint64_t uncached_tokens(const struct lbr_pick *pick, uint32_t position,
 {
     double tokens = (double)tokens_of(pick, told);
 
-    return (uint64_t)(tokens * uncached_part(pick, position) + 0.5);
+    return (uint64_t)(tokens * lbr_latency_uncached(pick, position) + 0.5);
 }
 
 struct lbr_forecast_request lbr_latency_request(const struct lbr_pick *pick)
@@ -53,7 +74,7 @@ double lbr_latency_expected(const struct lbr_pick *pick, uint32_t position,
 {
     struct lbr_forecast_request request = lbr_latency_request(pick);
 
-    request.input *= uncached_part(pick, position);
+    request.input *= lbr_latency_uncached(pick, position);
     return lbr_forecast_one(&pick->group->forecast, kind, position, &request);
 }
 
@@ -136,11 +157,15 @@ void lbr_latency_send(struct lbr_pick *pick, const struct lbr_choice *choice,
 {
     const struct lbr_forecast *forecast = &pick->group->forecast;
     double first = choice->expected[LBR_FIRST_TOKEN];
+    struct lbr_target *target = lbr_pick_target(pick, choice->position);
+    int told;
 
     task->measured = choice->tokens_told;
     task->tokens = choice->tokens;
+    task->matched = tokens_of(pick, &told) - choice->tokens;
+    task->running = target->in_flight + target->extra;
     task->queue = lbr_forecast_queue(forecast, choice->position,
                                      pick->group->latency_mean.input);
     task->expected = isnan(first) ? choice->expected[LBR_TOTAL] : first;
-    lbr_task_start(lbr_pick_target(pick, choice->position), task, pick->now);
+    lbr_task_start(target, task, pick->now);
 }

@@ -16,6 +16,11 @@ static inline int lbr_latency_learns(const struct lbr_pick *pick)
  * mean. */
 struct lbr_forecast_request lbr_latency_request(const struct lbr_pick *pick);
 
+/* The part of the prompt that a member must still compute, by KV events where
+ * this pick has looked at them and they can be believed, else by what was sent
+ * there. */
+double lbr_latency_uncached(const struct lbr_pick *pick, uint32_t position);
+
 /* What a member is expected to need for the request, ns, less what it knows of
  * the prompt; NaN: unknown. */
 double lbr_latency_expected(const struct lbr_pick *pick, uint32_t position,

@@ -16,6 +16,7 @@ static const struct lbr_strategy *const strategies[] = {
     &lbr_strategy_sticky_session,
     &lbr_strategy_cache_aware,
     &lbr_strategy_kv_aware,
+    &lbr_strategy_least_work,
     &lbr_strategy_precise_cache_aware,
     &lbr_strategy_lmcache_aware,
     &lbr_strategy_lora_aware,
@@ -45,6 +46,14 @@ const struct lbr_strategy *lbr_strategy_find(struct lbr_text name)
 const char *lbroute_strategy_name(size_t index)
 {
     return index < COUNT ? strategies[index]->name : NULL;
+}
+
+unsigned lbr_strategy_uses(const struct lbr_strategy *strategy,
+                           const struct lbr_params *params)
+{
+    return params->kv_fallback == LBR_FALL_BACK_TO_WORK
+               ? strategy->uses | strategy->uses_for_work
+               : strategy->uses;
 }
 
 enum lbr_trie_kind lbr_strategy_trie_kind(const struct lbr_strategy *strategy,

@@ -18,7 +18,8 @@ enum lbr_pins {
 
 struct lbr_strategy {
     const char *name;
-    unsigned uses; /* LBR_USES_ bits: what its groups keep */
+    unsigned uses;          /* LBR_USES_ bits: what its groups keep, … */
+    unsigned uses_for_work; /* … and where it falls back to least_work */
     enum lbr_promise promise;
     int needs_ring_key;  /* asks for the hash of session or conversation */
     enum lbr_pins pins;  /* what successes pin to their target */
@@ -43,6 +44,7 @@ extern const struct lbr_strategy lbr_strategy_consistent_hash;
 extern const struct lbr_strategy lbr_strategy_sticky_session;
 extern const struct lbr_strategy lbr_strategy_cache_aware;
 extern const struct lbr_strategy lbr_strategy_kv_aware;
+extern const struct lbr_strategy lbr_strategy_least_work;
 extern const struct lbr_strategy lbr_strategy_precise_cache_aware;
 extern const struct lbr_strategy lbr_strategy_lmcache_aware;
 extern const struct lbr_strategy lbr_strategy_lora_aware;
@@ -54,6 +56,10 @@ extern const struct lbr_strategy lbr_strategy_predicted_latency;
 
 /* The strategy of a name (empty: the default), or NULL. */
 const struct lbr_strategy *lbr_strategy_find(struct lbr_text name);
+
+/* What the groups of a strategy with these parameters keep. */
+unsigned lbr_strategy_uses(const struct lbr_strategy *strategy,
+                           const struct lbr_params *params);
 
 /* The kind of trie that a strategy keeps with these parameters. */
 enum lbr_trie_kind lbr_strategy_trie_kind(const struct lbr_strategy *strategy,

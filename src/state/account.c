@@ -15,6 +15,7 @@ void lbr_latency_init(struct lbr_latency *latency)
 {
     lbr_list_init(&latency->waiting);
     latency->others_waiting = (double)NAN;
+    lbr_pace_member_init(&latency->pace);
 }
 
 /* The group whose forecast a target has a row in, or NULL. */
@@ -170,15 +171,48 @@ static void learn(struct lbr_target *target, struct lbr_group *group,
         learn_plane(mean, kind, &model->plane);
 }
 
+/* Fewer tokens than that say little of the time between two. */
+#define LEAST_OUTPUT 8
+
+static void learn_each_token(struct lbr_target *target, struct lbr_pace *pace,
+                             const struct lbr_task *task, double total,
+                             int64_t output)
+{
+    if (output > 0)
+        lbr_pace_learn_output(pace, (double)output);
+    if (output >= LEAST_OUTPUT && task->first_token > 0)
+        lbr_pace_learn(pace, &target->latency.pace, LBR_PACE_EACH,
+                       (task->running + lbr_target_load(target) - 1) / 2, 0,
+                       (total - task->first_token) / (double)(output - 1));
+}
+
+static void learn_pace(struct lbr_target *target, struct lbr_group *group,
+                       const struct lbr_task *task, double total, double own,
+                       int64_t cached, int64_t output)
+{
+    struct lbr_pace *pace = &group->latency_mean.pace;
+
+    if (!(group->uses & LBR_USES_PACE))
+        return;
+    lbr_pace_learn(pace, &target->latency.pace, LBR_PACE_FIRST, task->running,
+                   task->queue + fmax(own, 0) / LBR_TOKENS_PER_UNIT,
+                   task->first_token);
+    learn_each_token(target, pace, task, total, output);
+    if (cached >= 0)
+        lbr_pace_learn_found(pace, (double)task->matched, (double)cached);
+}
+
 void lbr_latency_learn(struct lbr_target *target, const struct lbr_task *task,
                        double total, int64_t input, int64_t cached,
-                       uint64_t now)
+                       int64_t output, uint64_t now)
 {
     struct lbr_group *group = group_of(target);
+    double own = uncached(task, input, cached);
 
     if (!group)
         return;
-    learn_input(&group->latency_mean, uncached(task, input, cached));
+    learn_pace(target, group, task, total, own, cached, output);
+    learn_input(&group->latency_mean, own);
     learn(target, group, LBR_FIRST_TOKEN, task, task->first_token, now);
     learn(target, group, LBR_TOTAL, task, total, now);
     lbr_latency_publish(target);
@@ -214,6 +248,10 @@ void lbr_latency_publish(const struct lbr_target *target)
         *cell(group, target, LBR_COLUMN_AVERAGE) = average->value;
         *cell(group, target, LBR_COLUMN_TAUGHT) = (double)average->at;
     }
+    *cell(group, target, LBR_COLUMN_SLOW_FIRST) =
+        target->latency.pace.rate[LBR_PACE_FIRST].slowness;
+    *cell(group, target, LBR_COLUMN_SLOW_EACH) =
+        target->latency.pace.rate[LBR_PACE_EACH].slowness;
     publish_plane(target, group, LBR_FIRST_TOKEN);
     publish_plane(target, group, LBR_TOTAL);
     publish_work(target);

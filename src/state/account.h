@@ -14,6 +14,7 @@
 #include "models/ewma.h"
 #include "models/forecast.h"
 #include "models/least_squares.h"
+#include "models/pace.h"
 
 struct lbr_group;
 struct lbr_target;
@@ -37,6 +38,8 @@ struct lbr_task {
     struct lbr_link link; /* while it waits */
     uint64_t sent_at;
     uint64_t tokens;    /* uncached input */
+    uint64_t matched;   /* input that is expected in the cache */
+    double running;     /* requests there when it was sent */
     double queue;       /* work before it when it was sent */
     double expected;    /* ns to its first token, or to its end; NaN: unknown */
     double first_token; /* ns that it took; 0: not told */
@@ -50,6 +53,7 @@ struct lbr_latency {
     double others_waiting; /* requests, at the latest scrape; NaN: unknown */
     struct lbr_ewma average[LBR_LATENCY_KINDS];
     struct lbr_least_squares model[LBR_LATENCY_KINDS];
+    struct lbr_pace_member pace;
     uint64_t input_tokens, cached_tokens, output_tokens; /* as reported */
 };
 
@@ -60,6 +64,7 @@ struct lbr_latency_mean {
     uint64_t samples;
     struct lbr_plane plane[LBR_LATENCY_KINDS];
     int plane_known[LBR_LATENCY_KINDS];
+    struct lbr_pace pace;
 };
 
 void lbr_latency_init(struct lbr_latency *latency);
@@ -88,7 +93,7 @@ void lbr_latency_publish_others(const struct lbr_target *target, double others);
  * it teaches. */
 void lbr_latency_learn(struct lbr_target *target, const struct lbr_task *task,
                        double total, int64_t input, int64_t cached,
-                       uint64_t now);
+                       int64_t output, uint64_t now);
 
 /* Fills in a member's row of its group's forecast. */
 void lbr_latency_publish(const struct lbr_target *target);

@@ -317,6 +317,8 @@ void lbr_group_join(struct lbr_group *group, struct lbr_rng *rng,
     if (group->uses & LBR_USES_ROTATION)
         add_to_rotation(group, member->position);
     if (group->uses & LBR_USES_FORECAST) {
+        /* How it compared with others says nothing of these. */
+        lbr_pace_member_init(&target->latency.pace);
         lbr_forecast_append(&group->forecast);
         lbr_latency_publish(target);
     }

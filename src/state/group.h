@@ -18,12 +18,13 @@
 
 /* What a group keeps, besides members and usable bits. */
 enum {
-    LBR_USES_ORDER = 1,    /* load order */
-    LBR_USES_SCHEDULE = 2, /* smooth weighted round-robin */
-    LBR_USES_RING = 4,     /* hash ring */
-    LBR_USES_ROTATION = 8, /* round robin */
-    LBR_USES_TRIE = 16,    /* prefixes that members have seen */
-    LBR_USES_FORECAST = 32 /* latencies to expect */
+    LBR_USES_ORDER = 1,     /* load order */
+    LBR_USES_SCHEDULE = 2,  /* smooth weighted round-robin */
+    LBR_USES_RING = 4,      /* hash ring */
+    LBR_USES_ROTATION = 8,  /* round robin */
+    LBR_USES_TRIE = 16,     /* prefixes that members have seen */
+    LBR_USES_FORECAST = 32, /* latencies to expect */
+    LBR_USES_PACE = 64      /* how long work takes, besides a forecast */
 };
 
 /* What a group's trie compares, and who pays for it. */

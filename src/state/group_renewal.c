@@ -9,6 +9,19 @@
 
 #include <math.h>
 
+/* Requests there, and how far it is from its full weight. One without a weight
+ * takes no part. */
+static void show_work(const struct lbr_target *target,
+                      const struct lbr_group *group, uint32_t position)
+{
+    *lbr_forecast_cell(&group->forecast, LBR_COLUMN_RUNNING, position) =
+        lbr_target_load(target);
+    *lbr_forecast_cell(&group->forecast, LBR_COLUMN_STRETCH, position) =
+        target->weight_now == target->weight
+            ? 1
+            : target->weight / target->weight_now;
+}
+
 /* Shows picks whether a member may be used, and how busy it is. */
 static void show(const struct lbr_target *target, struct lbr_member *member)
 {
@@ -30,6 +43,8 @@ static void show(const struct lbr_target *target, struct lbr_member *member)
         lbr_load_order_set(&group->order, member->position,
                            usable ? lbr_target_relative_load(target)
                                   : (double)INFINITY);
+    if (group->uses & LBR_USES_PACE)
+        show_work(target, group, member->position);
 }
 
 void lbr_target_moved(struct lbr_target *target, double load_change)

@@ -61,7 +61,9 @@ static const struct row table[LBR_PARAM_COUNT] = {
          "seconds of silence that end a client's guaranteed share", 600, 0.001,
          365 * DAY),
     WHOLE("kv_aware.fallback",
-          "without a useful match, 0: weighted, 1: least_connections", 0, 0, 1),
+          "without a useful match, 0: weighted, 1: least_connections, 2: "
+          "least_work",
+          0, 0, 2),
     REAL("kv_aware.spread",
          "homes of a busy shared head, in square roots of the targets that its "
          "traffic fills, 0: one",
@@ -260,7 +262,8 @@ static void convert(struct lbr_params *params)
     params->kv.most_clients = (uint32_t)value[LBR_PARAM_KV_CLIENTS];
     params->kv_spread = value[LBR_PARAM_KV_SPREAD];
     params->kv_threshold = value[LBR_PARAM_KV_THRESHOLD];
-    params->kv_by_load = value[LBR_PARAM_KV_FALLBACK] >= 1;
+    params->kv_fallback =
+        (enum lbr_kv_fallback)(int)value[LBR_PARAM_KV_FALLBACK];
     params->blocks.bytes = (uint32_t)value[LBR_PARAM_PREFIX_BLOCK_BYTES];
     params->blocks.tokens = (uint32_t)value[LBR_PARAM_PREFIX_BLOCK_TOKENS];
     params->common_head = value[LBR_PARAM_PREFIX_COMMON];

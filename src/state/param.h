@@ -87,6 +87,13 @@ enum lbr_admission_mode {
     LBR_ADMIT_QUEUE_ALL
 };
 
+/* By the parameter's value. */
+enum lbr_kv_fallback {
+    LBR_FALL_BACK_TO_WEIGHT,
+    LBR_FALL_BACK_TO_LOAD,
+    LBR_FALL_BACK_TO_WORK
+};
+
 struct lbr_queue_rules {
     int on;
     int unbounded; /* but for the router's own bounds */
@@ -118,7 +125,7 @@ struct lbr_params {
     int cache_blocks; /* compare hashes of blocks */
     struct lbr_share_rules kv;
     double kv_spread, kv_threshold;
-    int kv_by_load; /* the fallback is least connections */
+    enum lbr_kv_fallback kv_fallback;
     struct lbr_block_sizes blocks;
     double common_head;
     uint64_t input_tokens, output_tokens; /* of a request that does not say */

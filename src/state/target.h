@@ -48,6 +48,9 @@ struct lbr_target {
     uint64_t excluded_by; /* scratch: number of the pick that excludes */
     double weight_now;    /* with slow start */
     double extra;         /* load beyond in_flight */
+    /* Scratch: the survey that visited it, and what it knows of the prompt. */
+    uint64_t surveyed_by;
+    size_t surveyed;
     struct lbr_member by_pool;
     struct lbr_member by_model;
     struct lbr_shared_owner prefixes; /* in the trie of its pool's group */
@@ -86,9 +89,6 @@ struct lbr_target {
      * when a filter did not keep it. */
     uint64_t judged_by;
     double judged;
-    /* Likewise: the survey that visited it, and what it knows of the prompt. */
-    uint64_t surveyed_by;
-    size_t surveyed;
 
     /* What was found of its price key when the catalog had changed so often. */
     const struct lbr_price *price; /* NULL: unknown */

@@ -87,7 +87,7 @@ static void bad_parameters(void **state)
         {"kv_aware.capacity", {-1, 0.5, 16777217, (double)INFINITY}},
         {"kv_aware.clients", {0, -1, 1.5, 65537}},
         {"kv_aware.client_idle", {0, -1, 0.0009, 31536001}},
-        {"kv_aware.fallback", {-1, 0.5, 2, (double)INFINITY}},
+        {"kv_aware.fallback", {-1, 0.5, 3, (double)INFINITY}},
         {"cache_aware.mode", {-1, 0.5, 2, (double)INFINITY}},
     };
     struct busy busy;

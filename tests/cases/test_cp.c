@@ -437,14 +437,14 @@ static void cp_costs_are_said(void **state)
 static void cp_known_prompts_are_cached(void **state)
 {
     static const char *const strategies[] = {"cache_aware", "kv_aware",
-                                             "pipeline"};
+                                             "least_work", "pipeline"};
     static char prompt[4096];
     (void)state;
 
     memset(prompt, 'x', sizeof prompt);
     for (size_t i = 0; i < sizeof prompt; i += 8)
         snprintf(prompt + i, 8, "%07zu", i);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof strategies / sizeof strategies[0]; i++) {
         struct fleet fleet;
         fleet_open(&fleet, strategies[i], 0, 1);
         catalog_add(&fleet, "a", LIMIT);

@@ -335,6 +335,26 @@ PIN(lbroute_latency_model, age_ns, 64);
 PIN(lbroute_latency_model, queue, 72);
 PIN(lbroute_latency_model, least_ns, 80);
 
+SIZE(lbroute_work_model, 216);
+PIN(lbroute_work_model, size, 0);
+PIN(lbroute_work_model, samples, 8);
+PIN(lbroute_work_model, known, 24);
+PIN(lbroute_work_model, base_ns, 32);
+PIN(lbroute_work_model, per_running_ns, 48);
+PIN(lbroute_work_model, per_kilotoken_ns, 64);
+PIN(lbroute_work_model, least_ns, 80);
+PIN(lbroute_work_model, slowness, 96);
+PIN(lbroute_work_model, measured, 112);
+PIN(lbroute_work_model, evidence, 128);
+PIN(lbroute_work_model, spread, 144);
+PIN(lbroute_work_model, output_tokens, 160);
+PIN(lbroute_work_model, input_kilotokens, 168);
+PIN(lbroute_work_model, gone, 176);
+PIN(lbroute_work_model, eviction, 184);
+PIN(lbroute_work_model, sharing_ns, 192);
+PIN(lbroute_work_model, pending_kilotokens, 200);
+PIN(lbroute_work_model, running, 208);
+
 SIZE(lbroute_client_share, 48);
 PIN(lbroute_client_share, size, 0);
 PIN(lbroute_client_share, client, 8);

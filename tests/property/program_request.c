@@ -26,7 +26,9 @@ static const struct strategy_rules known_rules[] = {
                         1u << LBROUTE_RULE_CACHE_AWARE |
                         1u << LBROUTE_RULE_LEAST_WARMED},
     {"kv_aware", 1u << LBROUTE_RULE_KV_AWARE | 1u << LBROUTE_RULE_WEIGHTED |
-                     1u << LBROUTE_RULE_LEAST_CONNECTIONS},
+                     1u << LBROUTE_RULE_LEAST_CONNECTIONS |
+                     1u << LBROUTE_RULE_LEAST_WORK},
+    {"least_work", 1u << LBROUTE_RULE_LEAST_WORK},
     {"precise_cache_aware", 1u << LBROUTE_RULE_PRECISE_CACHE_AWARE |
                                 1u << LBROUTE_RULE_LEAST_CONNECTIONS},
     {"fastest", 1u << LBROUTE_RULE_FASTEST | 1u << LBROUTE_RULE_TRIAL |
@@ -198,8 +200,8 @@ static void check_resident(const lbroute_decision *decision)
            decision->kv_state == LBROUTE_KV_SOURCE_FRESH));
 }
 
-/* Only `cache_aware`, `kv_aware`, `pipeline` and `adaptive` compare
- * prompts with prompts. */
+/* Only `cache_aware`, `kv_aware`, `least_work`, `pipeline` and `adaptive`
+ * compare prompts with prompts. */
 static void check_prefix(struct program *program,
                          const struct program_request *request,
                          const struct model_target *target,
@@ -213,7 +215,8 @@ static void check_prefix(struct program *program,
         check_resident(decision);
         return;
     }
-    int kv = (rules >> LBROUTE_RULE_KV_AWARE) & 1;
+    int kv = (rules & (1u << LBROUTE_RULE_KV_AWARE |
+                       1u << LBROUTE_RULE_LEAST_WORK)) != 0;
     if (!kv && !(rules & (1u << LBROUTE_RULE_CACHE_AWARE |
                           1u << LBROUTE_RULE_PIPELINE))) {
         CHECK_I(decision->prefix_matched, -1);

@@ -8,13 +8,20 @@
 /* Whether the strategy learns latency, and so counts who waits. */
 static int counts_work(const struct program *program, lbroute_pool pool)
 {
-    static const char *const strategies[] = {"adaptive", "fastest", "pipeline",
-                                             "predicted_latency"};
+    static const char *const strategies[] = {
+        "adaptive", "fastest", "least_work", "pipeline", "predicted_latency"};
     lbroute_pool_info info;
     if (pool == 0)
         return 0;
+    double fallback;
     lbroute_pool_info_init(&info, sizeof info);
     CHECK_I(lbroute_pool_get_info(program->router, pool, &info), LBROUTE_OK);
+    if (strcmp(info.strategy, "kv_aware") == 0) {
+        CHECK_I(lbroute_pool_get(program->router, pool, "kv_aware.fallback",
+                                 &fallback),
+                LBROUTE_OK);
+        return fallback == 2;
+    }
     for (size_t i = 0; i < sizeof strategies / sizeof strategies[0]; i++) {
         if (strcmp(info.strategy, strategies[i]) == 0)
             return 1;

@@ -191,13 +191,13 @@ static void finish(struct life *life)
  * life goes on as if it had never been. */
 static void every_allocation_may_fail(void **state)
 {
-    static const char *const strategies[] = {"weighted", "cache_aware",
-                                             "pipeline", "kv_aware"};
+    static const char *const strategies[] = {
+        "weighted", "cache_aware", "pipeline", "kv_aware", "least_work"};
     static struct life model;
     static struct life life;
     (void)state;
 
-    for (size_t s = 0; s < 4; s++) {
+    for (size_t s = 0; s < 5; s++) {
         uint64_t calls;
         live(&model, strategies[s], 0);
         calls = model.heap.calls;
@@ -258,12 +258,12 @@ static void churn(struct life *life, size_t rounds, int counted)
  * any other. */
 static void one_allocation_for_a_copy(void **state)
 {
-    static const char *const strategies[] = {"weighted", "cache_aware",
-                                             "pipeline", "kv_aware"};
+    static const char *const strategies[] = {
+        "weighted", "cache_aware", "pipeline", "kv_aware", "least_work"};
     static struct life life;
     (void)state;
 
-    for (size_t s = 0; s < 4; s++) {
+    for (size_t s = 0; s < 5; s++) {
         uint64_t bytes;
         check_context(strategies[s], 0);
         start(&life, strategies[s]);

@@ -86,12 +86,27 @@ class Latency(ReplayCase):
                     runs = self.by_strategy(
                         "--workload", workload, "--load", load, "--targets",
                         fleet, "--strategy",
-                        "weighted,adaptive,fastest,predicted_latency")
+                        "weighted,adaptive,fastest,predicted_latency,"
+                        "least_work")
                     even = runs.pop("weighted")
                     for run in runs.values():
                         with self.subTest(workload=workload, load=load,
                                           fleet=fleet):
                             self.assert_no_collapse(run, even)
+
+    def test_work_on_mixed_fleets(self):
+        """least_work finds out how engines compare, with and without KV
+        events, and gets ahead of those who are told."""
+        for workload in ("bursts", "chat"):
+            traffic = ["--workload", workload, *CACHES]
+            told = self.by_strategy(*traffic, "--targets", WEIGHTED,
+                                    "--strategy", "weighted,least_connections")
+            for events in ("map", "off"):
+                own = self.by_strategy(*traffic, "--targets", MIXED,
+                                       "--kv-events", events, "--strategy",
+                                       "least_work")["least_work"]
+                for rival in told.values():
+                    self.assert_ahead(own, rival)
 
     def test_speeds_of_equal_engines(self):
         """Nothing is lost where there is nothing to know."""

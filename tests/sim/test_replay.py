@@ -30,6 +30,33 @@ class Replay(ReplayCase):
                     self.assertLessEqual(p99[strategy], 2 * p99["weighted"],
                                          (workload, load, strategy))
 
+    def test_first_requests_left_out(self):
+        """What is left is what a trace without them would be, and time begins
+        with it."""
+        lines = [request(1000 * i * i, 500 + i, session_id=f"{i % 3}")
+                 for i in range(40)]
+        cut, _, _ = self.runs("--trace", self.trace("\n".join(lines)),
+                              "--strategy", "weighted", "--skip-requests",
+                              "15", "--limit-requests", "20")
+        rest, _, _ = self.runs("--trace",
+                               self.trace("\n".join(lines[15:35]), "rest"),
+                               "--strategy", "weighted")
+        for run in (*cut, *rest):
+            for key in ("options", "trace"):
+                run.pop(key, None)
+        self.assertEqual(cut[0]["requests"], 20)
+        self.assertEqual(cut, rest)
+
+    def test_left_out_in_closed_loop(self):
+        """Whoever followed a request that is left out comes at once."""
+        call = ["--workload", "agents", "--strategy", "weighted"]
+        whole, _, _ = self.runs(*call)
+        rest, _, _ = self.runs(*call, "--skip-requests", "100")
+        self.assertEqual(rest[0]["requests"], whole[0]["requests"] - 100)
+        none = replay(*call, "--skip-requests", "99999999")
+        self.assertEqual(none.returncode, 1)
+        self.assertIn("--skip-requests", none.stderr)
+
     def test_no_sessions_hides_conversations(self):
         """Without sessions (and clients) sticky_session is what it falls
         through to."""

@@ -162,6 +162,17 @@ class Events(ReplayCase):
         self.assert_never_wrong(run)
         self.assertGreater(run["kv"]["removed"], run["kv"]["stored"] / 2)
 
+    def test_work_with_and_without_events(self):
+        """least_work uses events where there are any, and what it sent where
+        there are none: it finds about the same."""
+        call = ["--workload", "agents", "--targets", "4", "--strategy",
+                "least_work"]
+        plain = self.one(*call, *DISTURBED)
+        self.assert_never_wrong(plain)
+        blind = self.one(*call, "--kv-events", "off")
+        self.assertNotIn("kv", blind)
+        self.assertAlmostEqual(plain["hit_share"], blind["hit_share"], 1)
+
     def test_same_seed_same_bytes(self):
         call = ["--workload", "agents", "--duration", "60", *PRECISE,
                 *DISTURBED, "--restart", "1@20,3@60"]

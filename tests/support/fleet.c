@@ -521,6 +521,18 @@ lbroute_latency_model fleet_model(struct fleet *fleet, size_t index, int kind)
     return model;
 }
 
+lbroute_work_model fleet_work(struct fleet *fleet, size_t index)
+{
+    lbroute_work_model model;
+
+    lbroute_work_model_init(&model, sizeof model);
+    assert_int_equal(lbroute_get_work_model(fleet->router,
+                                            fleet->targets[index], fleet->now,
+                                            &model),
+                     LBROUTE_OK);
+    return model;
+}
+
 int64_t fleet_expected(struct fleet *fleet, size_t index, int kind)
 {
     lbroute_candidate *rows = calloc(fleet->count, sizeof *rows);

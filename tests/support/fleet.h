@@ -151,6 +151,9 @@ void fleet_teach(struct fleet *fleet, size_t index, uint64_t first,
 /* What was learned of a target; a LBROUTE_LATENCY_ kind. */
 lbroute_latency_model fleet_model(struct fleet *fleet, size_t index, int kind);
 
+/* What least_work goes by at a target. */
+lbroute_work_model fleet_work(struct fleet *fleet, size_t index);
+
 /* What a target would need for |request|, ns; -1: unknown. */
 int64_t fleet_expected(struct fleet *fleet, size_t index, int kind);
 

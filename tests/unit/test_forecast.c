@@ -15,6 +15,7 @@ enum { MOST = 200 };
 struct row {
     double plane[LBR_LATENCY_KINDS][LBR_PLANE_COLUMNS];
     double queue, others, due;
+    double running, stretch, slow_first, slow_each, uncached;
 };
 
 static double some(struct test_rng *rng)
@@ -35,6 +36,11 @@ static struct row random_row(struct test_rng *rng)
     row.queue = some(rng);
     row.others = some(rng);
     row.due = test_rng_below(rng, 2) ? some(rng) : (double)INFINITY;
+    row.running = some(rng);
+    row.stretch = 1 + some(rng) / 100;
+    row.slow_first = (1 + some(rng)) / 100;
+    row.slow_each = (1 + some(rng)) / 100;
+    row.uncached = some(rng) / 1000;
     return row;
 }
 
@@ -48,6 +54,11 @@ static void store(struct lbr_forecast *forecast, uint32_t at,
     *lbr_forecast_cell(forecast, LBR_COLUMN_QUEUE, at) = row->queue;
     *lbr_forecast_cell(forecast, LBR_COLUMN_OTHERS, at) = row->others;
     *lbr_forecast_cell(forecast, LBR_COLUMN_DUE, at) = row->due;
+    *lbr_forecast_cell(forecast, LBR_COLUMN_RUNNING, at) = row->running;
+    *lbr_forecast_cell(forecast, LBR_COLUMN_STRETCH, at) = row->stretch;
+    *lbr_forecast_cell(forecast, LBR_COLUMN_SLOW_FIRST, at) = row->slow_first;
+    *lbr_forecast_cell(forecast, LBR_COLUMN_SLOW_EACH, at) = row->slow_each;
+    *lbr_forecast_cell(forecast, LBR_COLUMN_UNCACHED, at) = row->uncached;
 }
 
 static double formula(const struct row *row, int kind,
@@ -68,6 +79,38 @@ static void check_same(double value, double wanted)
     assert_int_equal(isnan(value), isnan(wanted));
     if (!isnan(wanted))
         assert_near(value, wanted, 1e-9 * (1 + fabs(wanted)));
+}
+
+static double work_left(const struct row *row,
+                        const struct lbr_work_terms *terms)
+{
+    double work =
+        row->queue + row->others * terms->usual + row->uncached * terms->input;
+    double first = terms->base + terms->per_running * row->running +
+                   terms->per_work * work;
+
+    return (fmax(first, terms->least) * row->slow_first +
+            terms->sharing * row->running * row->slow_each) *
+           row->stretch;
+}
+
+static void check_work(struct lbr_forecast *forecast, const struct row *rows,
+                       uint32_t count, struct test_rng *rng)
+{
+    struct lbr_work_terms terms = {some(rng) / 100, some(rng) / 10, some(rng),
+                                   some(rng),       some(rng),      0,
+                                   some(rng)};
+
+    terms.least = test_rng_below(rng, 2) ? some(rng) * 1000 : 0;
+    lbr_forecast_sweep_work(forecast, &terms);
+    for (uint32_t i = 0; i < count; i++) {
+        double wanted = work_left(&rows[i], &terms);
+
+        check_same(*lbr_forecast_cell(forecast, LBR_COLUMN_EXPECTED, i),
+                   wanted);
+        assert_true(lbr_forecast_work(forecast, i, &terms, rows[i].uncached) ==
+                    *lbr_forecast_cell(forecast, LBR_COLUMN_EXPECTED, i));
+    }
 }
 
 static void check(struct lbr_forecast *forecast, const struct row *rows,
@@ -118,6 +161,7 @@ static void rows_come_and_go(void **state)
             count--;
         }
         check(&forecast, rows, count, &rng);
+        check_work(&forecast, rows, count, &rng);
     }
     lbr_forecast_destroy(&forecast, &heap.memory);
     unit_heap_close(&heap);

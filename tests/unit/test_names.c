@@ -83,6 +83,7 @@ static void strategies(void **state)
                                         "sticky_session",
                                         "cache_aware",
                                         "kv_aware",
+                                        "least_work",
                                         "precise_cache_aware",
                                         "lmcache_aware",
                                         "lora_aware",

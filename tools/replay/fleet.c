@@ -314,7 +314,7 @@ static void on_engine_event(void *context, struct engine_request *request,
     outcome->last_token = fleet->now;
     if (known)
         host_succeed(fleet->host, ticket, &fleet->workload->requests[index],
-                     fleet->now);
+                     outcome->hit_tokens, fleet->now);
     fleet->flights[index].known = false;
     fleet->in_flight--;
     close_request(fleet, index);

@@ -400,7 +400,8 @@ bool host_is_busy(struct host *host)
 }
 
 void host_succeed(struct host *host, lbroute_ticket ticket,
-                  const struct work_request *request, uint64_t now)
+                  const struct work_request *request, uint32_t cached,
+                  uint64_t now)
 {
     lbroute_event event;
 
@@ -414,6 +415,7 @@ void host_succeed(struct host *host, lbroute_ticket ticket,
     event.kind = LBROUTE_EVENT_SUCCESS;
     if (host->tells_usage) {
         event.input_tokens = request->input_tokens;
+        event.cached_tokens = cached;
         event.output_tokens = request->output_tokens;
     }
     require(lbroute_observe(host->router, &event, now), "observe");

@@ -104,7 +104,8 @@ bool host_is_busy(struct host *host);
 
 /** Reports that a request is done. */
 void host_succeed(struct host *host, lbroute_ticket ticket,
-                  const struct work_request *request, uint64_t now);
+                  const struct work_request *request, uint32_t cached,
+                  uint64_t now);
 
 /** Reports an event of a request by its `LBROUTE_EVENT_` kind. */
 void host_observe(struct host *host, lbroute_ticket ticket, int kind,

@@ -117,6 +117,9 @@ bool kv_options_wanted(const struct options *options, const char *strategy)
         return peer->reads_events;
     if (strcmp(strategy, "precise_cache_aware") == 0)
         return true;
+    /* It can do without. */
+    if (strcmp(strategy, "least_work") == 0)
+        return options->kv.mode != KV_MODE_OFF;
     return strcmp(strategy, "pipeline") == 0 &&
            options_parameter(options, "pipeline.resident") > 0.0;
 }

@@ -32,6 +32,7 @@ struct options {
     struct sweep sweep;
     const char *sweep_text;  /**< NULL: none. */
     uint64_t jobs;           /**< Runs at once. */
+    uint64_t skip_requests;  /**< The first so many are left out. */
     uint64_t limit_requests; /**< 0: all. */
     uint64_t adapters;       /**< 0: none; then the next three are not read. */
     double adapter_skew;

@@ -99,6 +99,11 @@ static bool load_workload(const struct options *options, bool first,
         tell("%s", report.error);
         return false;
     }
+    workload_skip(workload, options->skip_requests);
+    if (workload->count == 0) {
+        tell("--skip-requests leaves no request");
+        return false;
+    }
     if (options->limit_requests > 0)
         workload_truncate(workload, options->limit_requests);
     if (options->adapters > 0)

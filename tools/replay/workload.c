@@ -206,6 +206,51 @@ void workload_scale(struct workload *workload, double load)
             workload->requests[i].at_s /= load;
 }
 
+/* What follows nobody any more arrives at the very beginning. */
+static void unlink_skipped(struct work_request *request, size_t skipped)
+{
+    if (request->follows == WORK_FOLLOWS_NONE)
+        return;
+    if (request->follows >= skipped) {
+        request->follows -= (uint32_t)skipped;
+        return;
+    }
+    request->follows = WORK_FOLLOWS_NONE;
+    request->at_s = -1.0;
+}
+
+static double first_arrival(const struct workload *workload)
+{
+    double first = WORK_MAX_SECONDS;
+
+    for (size_t i = 0; i < workload->count; i++) {
+        const struct work_request *request = &workload->requests[i];
+
+        if (request->follows == WORK_FOLLOWS_NONE && request->at_s >= 0.0)
+            first = fmin(first, request->at_s);
+    }
+    return first;
+}
+
+void workload_skip(struct workload *workload, size_t count)
+{
+    double first;
+
+    count = least(workload->count, count);
+    workload->count -= count;
+    memmove(workload->requests, workload->requests + count,
+            workload->count * sizeof *workload->requests);
+    for (size_t i = 0; i < workload->count; i++)
+        unlink_skipped(&workload->requests[i], count);
+    first = first_arrival(workload);
+    for (size_t i = 0; i < workload->count; i++) {
+        struct work_request *request = &workload->requests[i];
+
+        if (request->follows == WORK_FOLLOWS_NONE)
+            request->at_s = fmax(request->at_s - first, 0.0);
+    }
+}
+
 void workload_truncate(struct workload *workload, size_t limit)
 {
     workload->count = least(workload->count, limit);

@@ -113,6 +113,10 @@ double workload_spread(struct workload *workload);
  * Think times stay. */
 void workload_scale(struct workload *workload, double load);
 
+/** Drops the first `count` requests. Time begins with the first that is left;
+ * what followed a dropped one arrives then. */
+void workload_skip(struct workload *workload, size_t count);
+
 /** Keeps the first `limit` requests. */
 void workload_truncate(struct workload *workload, size_t limit);
 

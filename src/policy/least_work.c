@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* least_work: the member with the least work left, this request's included, in
+ * the time that its kind of engine takes for it:
+ *
+ *     first token with what waits, what must be computed of this prompt (dearer
+ *     where that drives out what others come back for) and what runs there
+ *   + what those who share the engine lose by one more
+ *
+ * What is cached where comes from KV events where they flow, else from the
+ * memory that kv_aware keeps, too. The times are learned from first tokens and
+ * completions (models/pace.h); until they are known, work is counted in tokens
+ * and divided by the weight.
+ *
+ * Sources: the sum of waiting and own uncached prefill is that of NVIDIA
+ * Dynamo's router, 2025, and of LMetric, OSDI 2026, which multiplies by what
+ * runs instead. Least work left is as old as queueing theory (Kendall, 1953).
+ */
+#include "policy/least_work.h"
+
+#include "containers/bits.h"
+#include "policy/affinity.h"
+#include "policy/latency.h"
+#include "policy/resident.h"
+
+#include <math.h>
+
+/* Tokens of work that one more running request counts for while times are not
+ * known. */
+#define RUNNING_TOKENS 2.0 /* kilotokens */
+
+/* A token that must be computed drives another one out of a full cache. */
+#define EVICTION 1.0
+
+/* The same where nothing is found any more of what was expected: what is driven
+ * out there is missed by many. */
+#define MOST_EVICTION 15.0
+
+/* A request slows the others' tokens down by as much as they slow down its own:
+ * both count, a tenth as much as time to the first token each. Ten times as
+ * much would balance numbers and throw caches away. */
+#define SHARING 0.4
+
+double lbr_least_work_eviction(const struct lbr_pace *pace)
+{
+    return 1 + fmax(EVICTION, MOST_EVICTION * pace->gone.value);
+}
+
+double lbr_least_work_sharing(const struct lbr_pace *pace)
+{
+    if (!lbr_pace_known(pace, LBR_PACE_EACH))
+        return 0;
+    return SHARING * pace->output.value *
+           pace->plane[LBR_PACE_EACH].plane.per_queue;
+}
+
+/* Until times are known, work is counted in kilotokens. */
+static struct lbr_work_terms terms_of(const struct lbr_pick *pick)
+{
+    const struct lbr_pace *pace = &pick->group->latency_mean.pace;
+    const struct lbr_least_squares *first = &pace->plane[LBR_PACE_FIRST];
+    struct lbr_forecast_request request = lbr_latency_request(pick);
+    struct lbr_work_terms terms = {
+        request.mean_input, 0, 0, RUNNING_TOKENS, 1, 0, 0};
+
+    terms.input = request.input * lbr_least_work_eviction(pace);
+    if (!lbr_pace_known(pace, LBR_PACE_FIRST))
+        return terms;
+    terms.base = first->plane.base;
+    terms.per_running = first->plane.per_queue;
+    terms.per_work = first->plane.per_input;
+    terms.least = lbr_least_squares_floor(first);
+    terms.sharing = lbr_least_work_sharing(pace);
+    return terms;
+}
+
+/* Kilotokens take the longer the lower the weight. */
+static int by_weight(const struct lbr_pick *pick)
+{
+    return !lbr_pace_known(&pick->group->latency_mean.pace, LBR_PACE_FIRST);
+}
+
+static double *column(const struct lbr_pick *pick, int which)
+{
+    return lbr_forecast_column(&pick->group->forecast, which);
+}
+
+/* By what was sent where, unless events tell of somebody. */
+static void fill_uncached(struct lbr_pick *pick)
+{
+    double *uncached = column(pick, LBR_COLUMN_UNCACHED);
+    uint32_t i;
+
+    lbr_affinity_spread(pick, &pick->scale.affinity, uncached);
+    for (i = 0; pick->look && i < pick->group->count; i++)
+        uncached[i] = lbr_latency_uncached(pick, i);
+}
+
+static void weigh(const struct lbr_pick *pick)
+{
+    double *left = column(pick, LBR_COLUMN_EXPECTED);
+    uint32_t count = pick->group->count;
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        left[i] /= lbr_pick_target(pick, i)->weight;
+}
+
+/* Lets nobody else be the least. */
+static void shut_out(const struct lbr_pick *pick)
+{
+    double *left = column(pick, LBR_COLUMN_EXPECTED);
+    uint32_t i;
+
+    for (i = 0; i < pick->group->count; i++)
+        if (!lbr_bits_has(pick->mask, i))
+            left[i] = (double)INFINITY;
+}
+
+/* The least busy of several with the same work left. */
+static uint32_t least_busy(const struct lbr_pick *pick, double work)
+{
+    const double *left = column(pick, LBR_COLUMN_EXPECTED);
+    uint32_t best = LBR_BITS_NONE;
+    uint32_t i;
+
+    for (i = 0; i < pick->group->count; i++)
+        if (left[i] <= work && lbr_bits_has(pick->mask, i) &&
+            (best == LBR_BITS_NONE || lbr_affinity_less_busy(pick, i, best)))
+            best = i;
+    return best;
+}
+
+/* In four strands, so that no comparison waits for the one before. */
+static double lowest(const double *left, uint32_t count)
+{
+    double low[4] = {(double)INFINITY, (double)INFINITY, (double)INFINITY,
+                     (double)INFINITY};
+    uint32_t i;
+
+    for (i = 0; i + 4 <= count; i += 4) {
+        low[0] = left[i] < low[0] ? left[i] : low[0];
+        low[1] = left[i + 1] < low[1] ? left[i + 1] : low[1];
+        low[2] = left[i + 2] < low[2] ? left[i + 2] : low[2];
+        low[3] = left[i + 3] < low[3] ? left[i + 3] : low[3];
+    }
+    for (; i < count; i++)
+        low[0] = left[i] < low[0] ? left[i] : low[0];
+    low[0] = low[1] < low[0] ? low[1] : low[0];
+    low[2] = low[3] < low[2] ? low[3] : low[2];
+    return low[2] < low[0] ? low[2] : low[0];
+}
+
+/* The order knows the least busy of all: on an idle fleet that is the one. */
+static uint32_t least(const struct lbr_pick *pick)
+{
+    const double *left = column(pick, LBR_COLUMN_EXPECTED);
+    double low = lowest(left, pick->group->count);
+    uint32_t i;
+
+    if (!pick->filtered) {
+        i = lbr_load_order_first(&pick->group->order);
+        if (left[i] <= low)
+            return i;
+    }
+    return least_busy(pick, low);
+}
+
+void lbr_least_work_choose(struct lbr_pick *pick, struct lbr_choice *choice)
+{
+    struct lbr_work_terms terms = terms_of(pick);
+
+    fill_uncached(pick);
+    lbr_forecast_sweep_work(&pick->group->forecast, &terms);
+    if (by_weight(pick))
+        weigh(pick);
+    if (pick->eligible < pick->group->count)
+        shut_out(pick);
+    choice->position = least(pick);
+    choice->score = *lbr_forecast_cell(&pick->group->forecast,
+                                       LBR_COLUMN_EXPECTED, choice->position);
+    choice->rule = LBROUTE_RULE_LEAST_WORK;
+    choice->commit = lbr_commit_rank;
+}
+
+static void commit(struct lbr_pick *pick, const struct lbr_choice *choice)
+{
+    lbr_affinity_commit(pick, choice);
+    lbr_resident_guess(pick, choice);
+}
+
+static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
+{
+    struct lbr_affinity affinity = lbr_affinity_look(pick);
+    double score;
+
+    pick->scale.affinity = affinity;
+    pick->scale.known = 1;
+    if (pick->ask->chains.count)
+        lbr_resident_spread(pick);
+    lbr_least_work_choose(pick, choice);
+    choice->commit = commit;
+    score = choice->score;
+    lbr_affinity_note(pick, &affinity, choice);
+    lbr_resident_note(pick, choice);
+    choice->score = score;
+}
+
+static double score(const struct lbr_pick *pick, uint32_t position)
+{
+    struct lbr_work_terms terms = terms_of(pick);
+    double work = lbr_forecast_work(&pick->group->forecast, position, &terms,
+                                    lbr_latency_uncached(pick, position));
+
+    return by_weight(pick) ? work / lbr_pick_target(pick, position)->weight
+                           : work;
+}
+
+const struct lbr_strategy lbr_strategy_least_work = {
+    .name = "least_work",
+    .uses = LBR_USES_ORDER | LBR_USES_TRIE | LBR_USES_FORECAST | LBR_USES_PACE,
+    .promise = LBR_PROMISE_NONE,
+    .shares_memory = 1,
+    .asks_resident = 1,
+    .choose = choose,
+    .score = score,
+};
