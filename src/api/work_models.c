@@ -45,7 +45,7 @@ static void collect_rate(const struct lbr_pace_rate *from, int kind,
                          lbroute_work_model *model)
 {
     model->slowness[kind] = from->slowness;
-    model->measured[kind] = exp(from->log);
+    model->measured[kind] = from->measured;
     model->evidence[kind] = from->evidence;
 }
 
@@ -60,14 +60,14 @@ static void collect_pool(const struct lbr_latency_mean *from,
     int kind;
 
     for (kind = 0; kind < LBROUTE_WORK_COUNT; kind++) {
-        collect_plane(&from->pace.plane[kind], kind, model);
-        model->spread[kind] = sqrt(from->pace.spread[kind]);
+        collect_plane(&from->times.plane[kind], kind, model);
+        model->spread[kind] = sqrt(from->times.pace.spread[kind]);
     }
-    model->output_tokens = mean_of(&from->pace.output);
-    model->gone = mean_of(&from->pace.gone);
+    model->output_tokens = mean_of(&from->times.pace.output);
+    model->gone = mean_of(&from->times.pace.gone);
     model->input_kilotokens = from->input;
-    model->eviction = lbr_least_work_eviction(&from->pace);
-    model->sharing_ns = lbr_least_work_sharing(&from->pace);
+    model->eviction = lbr_least_work_eviction(&from->times);
+    model->sharing_ns = lbr_least_work_sharing(&from->times);
 }
 
 static void collect(const struct lbr_target *target, uint64_t now,

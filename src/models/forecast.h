@@ -14,7 +14,7 @@
  *
  * Work can also be judged by one plane that all have in common, times what a
  * position's own slowness makes of it: what is left to do there, with the
- * request (see models/pace.h).
+ * request (see state/work_times.h).
  *
  * Unknown is NaN. Times are ns as real numbers, work is in kilotokens. */
 #ifndef LBR_MODELS_FORECAST_H

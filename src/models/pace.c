@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "models/pace.h"
 
+#include "base/logarithm.h"
+
 #include <math.h>
-#include <stddef.h>
 
 /* Samples that weigh in a mean. */
 #define MEMORY 64
@@ -23,6 +24,7 @@ void lbr_pace_member_init(struct lbr_pace_member *member)
 
     for (kind = 0; kind < LBR_PACE_KINDS; kind++) {
         member->rate[kind].log = 0;
+        member->rate[kind].measured = 1;
         member->rate[kind].evidence = FIRST_EVIDENCE;
         member->rate[kind].slowness = 1;
     }
@@ -30,50 +32,31 @@ void lbr_pace_member_init(struct lbr_pace_member *member)
 
 static double beyond(double value, double doubt)
 {
-    if (value > doubt)
-        return value - doubt;
-    return value < -doubt ? value + doubt : 0;
+    return value > 0 ? value - doubt : value + doubt;
 }
 
 /* Without the lean, an error that all have in common would drive the factors
- * and the plane apart for ever. */
-static void judge(struct lbr_pace *pace, struct lbr_pace_rate *rate,
-                  enum lbr_pace_kind kind, double ratio)
+ * and what is expected apart for ever. */
+void lbr_pace_judge(struct lbr_pace *pace, struct lbr_pace_member *member,
+                    enum lbr_pace_kind kind, double ratio)
 {
-    double off =
-        log(fmax(1.0 / MOST_RATIO, fmin(MOST_RATIO, ratio))) - pace->lean[kind];
+    struct lbr_pace_rate *rate = &member->rate[kind];
+    double surprise = ratio / rate->measured;
+    double off = lbr_log(fmax(1.0 / MOST_RATIO, fmin(MOST_RATIO, surprise))) -
+                 pace->lean[kind];
     double doubt;
 
     if (rate->evidence < MEMORY)
         rate->evidence += 1;
     rate->log += off / rate->evidence;
+    rate->measured = lbr_exp(rate->log);
     pace->lean[kind] += off / (4 * MEMORY);
     pace->spread[kind] += (off * off - pace->spread[kind]) / MEMORY;
     doubt =
         fmax(LEAST_DOUBT, DOUBT * sqrt(pace->spread[kind] / rate->evidence));
-    rate->slowness = exp(beyond(rate->log, doubt));
-}
-
-static int makes_sense(double value)
-{
-    return value >= 0 && value < 1e18;
-}
-
-void lbr_pace_learn(struct lbr_pace *pace, struct lbr_pace_member *member,
-                    enum lbr_pace_kind kind, double running, double work,
-                    double ns)
-{
-    struct lbr_least_squares *plane = &pace->plane[kind];
-    struct lbr_pace_rate *rate = &member->rate[kind];
-
-    if (!(ns > 0) || !makes_sense(ns) || !makes_sense(running) ||
-        !makes_sense(work))
-        return;
-    if (lbr_least_squares_known(plane))
-        judge(
-            pace, rate, kind,
-            ns / (exp(rate->log) * lbr_least_squares_at(plane, running, work)));
-    lbr_least_squares_add(plane, running, work, ns / rate->slowness, NULL);
+    rate->slowness = 1;
+    if (fabs(rate->log) > doubt)
+        rate->slowness = lbr_exp(beyond(rate->log, doubt));
 }
 
 static void average(struct lbr_pace_mean *mean, double value)
@@ -85,7 +68,7 @@ static void average(struct lbr_pace_mean *mean, double value)
 
 void lbr_pace_learn_output(struct lbr_pace *pace, double tokens)
 {
-    if (tokens > 0 && makes_sense(tokens))
+    if (tokens > 0 && lbr_pace_makes_sense(tokens))
         average(&pace->output, tokens);
 }
 

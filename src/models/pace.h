@@ -1,37 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* How long work takes in a group of targets, and how they compare:
- *
- *     first token = slowness  * (base + per_running  * n + per_work * work)
- *     each token  = slowness' * (base' + per_running' * n)
- *
- * where n requests run there, and the work is what must be computed before the
- * first token: what waits, and the request's own (kilotokens).
- *
- *     group: two planes, of all members' samples ──┐
- *     member: two factors ─────────────────────────┴─▶ its time
- *
- * The planes are learned from all members together, each sample divided by its
- * member's slowness: they are known soon, and cover work that a member has
- * never had. A plane of its own would judge a member by the few kinds of work
- * that it gets, and what it gets depends on that judgement.
+/* How the members of a group compare in speed, and what the group's requests
+ * have in common: for each member and kind of time a factor, measured against
+ * what is expected of all alike.
  *
  * A member's slowness is the geometric mean of measured against expected, in
  * which the latest 64 samples weigh most. Only what is beyond doubt of it
  * counts: as far as it is further from 1 than two standard errors. So equal
  * targets stay equal. One sample counts as at most four times as fast or slow
- * as expected.
+ * as the member was taken for.
  *
- * Besides, the group's mean length of answers, and the part of what was
- * expected in caches that was gone. */
+ *     0 ────── doubt ─────── log
+ *              └─ slowness ──┘
+ *
+ * Besides, the mean length of answers, and the part of what was expected in
+ * caches that was gone. */
 #ifndef LBR_MODELS_PACE_H
 #define LBR_MODELS_PACE_H
-
-#include "models/least_squares.h"
 
 enum lbr_pace_kind { LBR_PACE_FIRST, LBR_PACE_EACH, LBR_PACE_KINDS };
 
 struct lbr_pace_rate {
     double log;      /* of measured / expected */
+    double measured; /* what it is the logarithm of */
     double evidence; /* samples that it rests on, at most 64 */
     double slowness; /* what of it counts */
 };
@@ -46,7 +36,6 @@ struct lbr_pace_mean {
 };
 
 struct lbr_pace {
-    struct lbr_least_squares plane[LBR_PACE_KINDS]; /* queue: n; input: work */
     double lean[LBR_PACE_KINDS];   /* mean of the logs: factors are relative */
     double spread[LBR_PACE_KINDS]; /* their variance */
     struct lbr_pace_mean output;   /* tokens of an answer */
@@ -55,17 +44,14 @@ struct lbr_pace {
 
 void lbr_pace_member_init(struct lbr_pace_member *member);
 
-static inline int lbr_pace_known(const struct lbr_pace *pace,
-                                 enum lbr_pace_kind kind)
+static inline int lbr_pace_makes_sense(double value)
 {
-    return lbr_least_squares_known(&pace->plane[kind]);
+    return value >= 0 && value < 1e18;
 }
 
-/* Takes in that a member took |ns| while |running| others ran there. Numbers
- * that make no sense change nothing. */
-void lbr_pace_learn(struct lbr_pace *pace, struct lbr_pace_member *member,
-                    enum lbr_pace_kind kind, double running, double work,
-                    double ns);
+/* A member took |ratio| times as long as is expected of all; above 0. */
+void lbr_pace_judge(struct lbr_pace *pace, struct lbr_pace_member *member,
+                    enum lbr_pace_kind kind, double ratio);
 
 /* An answer had so many tokens. */
 void lbr_pace_learn_output(struct lbr_pace *pace, double tokens);

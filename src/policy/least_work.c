@@ -8,8 +8,8 @@
  *
  * What is cached where comes from KV events where they flow, else from the
  * memory that kv_aware keeps, too. The times are learned from first tokens and
- * completions (models/pace.h); until they are known, work is counted in tokens
- * and divided by the weight.
+ * completions (state/work_times.h); until they are known, work is counted in
+ * tokens and divided by the weight.
  *
  * Sources: the sum of waiting and own uncached prefill is that of NVIDIA
  * Dynamo's router, 2025, and of LMetric, OSDI 2026, which multiplies by what
@@ -40,43 +40,44 @@
  * much would balance numbers and throw caches away. */
 #define SHARING 0.4
 
-double lbr_least_work_eviction(const struct lbr_pace *pace)
+double lbr_least_work_eviction(const struct lbr_work_times *times)
 {
-    return 1 + fmax(EVICTION, MOST_EVICTION * pace->gone.value);
+    return 1 + fmax(EVICTION, MOST_EVICTION * times->pace.gone.value);
 }
 
-double lbr_least_work_sharing(const struct lbr_pace *pace)
+double lbr_least_work_sharing(const struct lbr_work_times *times)
 {
-    if (!lbr_pace_known(pace, LBR_PACE_EACH))
+    if (!lbr_work_times_known(times, LBR_PACE_EACH))
         return 0;
-    return SHARING * pace->output.value *
-           pace->plane[LBR_PACE_EACH].plane.per_queue;
+    return SHARING * times->pace.output.value *
+           times->plane[LBR_PACE_EACH].plane.per_queue;
 }
 
 /* Until times are known, work is counted in kilotokens. */
 static struct lbr_work_terms terms_of(const struct lbr_pick *pick)
 {
-    const struct lbr_pace *pace = &pick->group->latency_mean.pace;
-    const struct lbr_least_squares *first = &pace->plane[LBR_PACE_FIRST];
+    const struct lbr_work_times *times = &pick->group->latency_mean.times;
+    const struct lbr_least_squares *first = &times->plane[LBR_PACE_FIRST];
     struct lbr_forecast_request request = lbr_latency_request(pick);
     struct lbr_work_terms terms = {
         request.mean_input, 0, 0, RUNNING_TOKENS, 1, 0, 0};
 
-    terms.input = request.input * lbr_least_work_eviction(pace);
-    if (!lbr_pace_known(pace, LBR_PACE_FIRST))
+    terms.input = request.input * lbr_least_work_eviction(times);
+    if (!lbr_work_times_known(times, LBR_PACE_FIRST))
         return terms;
     terms.base = first->plane.base;
     terms.per_running = first->plane.per_queue;
     terms.per_work = first->plane.per_input;
     terms.least = lbr_least_squares_floor(first);
-    terms.sharing = lbr_least_work_sharing(pace);
+    terms.sharing = lbr_least_work_sharing(times);
     return terms;
 }
 
 /* Kilotokens take the longer the lower the weight. */
 static int by_weight(const struct lbr_pick *pick)
 {
-    return !lbr_pace_known(&pick->group->latency_mean.pace, LBR_PACE_FIRST);
+    return !lbr_work_times_known(&pick->group->latency_mean.times,
+                                 LBR_PACE_FIRST);
 }
 
 static double *column(const struct lbr_pick *pick, int which)

@@ -12,10 +12,10 @@
 void lbr_least_work_choose(struct lbr_pick *pick, struct lbr_choice *choice);
 
 /* Factor of what must be computed of a prompt, for what it drives out. */
-double lbr_least_work_eviction(const struct lbr_pace *pace);
+double lbr_least_work_eviction(const struct lbr_work_times *times);
 
 /* What each running request counts, besides what it costs a first token, ns; 0
  * until that is known. */
-double lbr_least_work_sharing(const struct lbr_pace *pace);
+double lbr_least_work_sharing(const struct lbr_work_times *times);
 
 #endif

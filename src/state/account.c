@@ -174,32 +174,35 @@ static void learn(struct lbr_target *target, struct lbr_group *group,
 /* Fewer tokens than that say little of the time between two. */
 #define LEAST_OUTPUT 8
 
-static void learn_each_token(struct lbr_target *target, struct lbr_pace *pace,
+static void learn_each_token(struct lbr_target *target,
+                             struct lbr_work_times *times,
                              const struct lbr_task *task, double total,
                              int64_t output)
 {
     if (output > 0)
-        lbr_pace_learn_output(pace, (double)output);
+        lbr_pace_learn_output(&times->pace, (double)output);
     if (output >= LEAST_OUTPUT && task->first_token > 0)
-        lbr_pace_learn(pace, &target->latency.pace, LBR_PACE_EACH,
-                       (task->running + lbr_target_load(target) - 1) / 2, 0,
-                       (total - task->first_token) / (double)(output - 1));
+        lbr_work_times_learn(
+            times, &target->latency.pace, LBR_PACE_EACH,
+            (task->running + lbr_target_load(target) - 1) / 2, 0,
+            (total - task->first_token) / (double)(output - 1));
 }
 
 static void learn_pace(struct lbr_target *target, struct lbr_group *group,
                        const struct lbr_task *task, double total, double own,
                        int64_t cached, int64_t output)
 {
-    struct lbr_pace *pace = &group->latency_mean.pace;
+    struct lbr_work_times *times = &group->latency_mean.times;
 
     if (!(group->uses & LBR_USES_PACE))
         return;
-    lbr_pace_learn(pace, &target->latency.pace, LBR_PACE_FIRST, task->running,
-                   task->queue + fmax(own, 0) / LBR_TOKENS_PER_UNIT,
-                   task->first_token);
-    learn_each_token(target, pace, task, total, output);
+    lbr_work_times_learn(
+        times, &target->latency.pace, LBR_PACE_FIRST, task->running,
+        task->queue + fmax(own, 0) / LBR_TOKENS_PER_UNIT, task->first_token);
+    learn_each_token(target, times, task, total, output);
     if (cached >= 0)
-        lbr_pace_learn_found(pace, (double)task->matched, (double)cached);
+        lbr_pace_learn_found(&times->pace, (double)task->matched,
+                             (double)cached);
 }
 
 void lbr_latency_learn(struct lbr_target *target, const struct lbr_task *task,

@@ -14,7 +14,7 @@
 #include "models/ewma.h"
 #include "models/forecast.h"
 #include "models/least_squares.h"
-#include "models/pace.h"
+#include "state/work_times.h"
 
 struct lbr_group;
 struct lbr_target;
@@ -64,7 +64,7 @@ struct lbr_latency_mean {
     uint64_t samples;
     struct lbr_plane plane[LBR_LATENCY_KINDS];
     int plane_known[LBR_LATENCY_KINDS];
-    struct lbr_pace pace;
+    struct lbr_work_times times; /* where pace is kept */
 };
 
 void lbr_latency_init(struct lbr_latency *latency);

@@ -87,8 +87,7 @@ void lbr_router_learn_latency(struct lbroute_router *router,
         lbr_latency_learn(target, &ticket->task,
                           latency_of(router, ticket, success->latency_ns),
                           success->input_tokens, success->cached_tokens,
-                          success->output_tokens,
-                          router->clock);
+                          success->output_tokens, router->clock);
 }
 
 static void expire(struct lbroute_router *router, struct lbr_ticket *ticket)

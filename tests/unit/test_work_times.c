@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Pace: equal members stay equal, slow ones are found, an error that all share
- * does not drift, and numbers that make no sense do nothing. */
-#include "models/pace.h"
+/* Times of work: equal members stay equal, slow ones are found, an error that
+ * all share does not drift, and numbers that make no sense do nothing. */
+#include "state/work_times.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,15 +14,15 @@ enum { MEMBERS = 4 };
 #define FIRST LBR_PACE_FIRST
 #define EACH LBR_PACE_EACH
 
-struct fleet_pace {
-    struct lbr_pace pace;
+struct fleet_times {
+    struct lbr_work_times times;
     struct lbr_pace_member members[MEMBERS];
     double slow[MEMBERS]; /* true slowness */
     double noise;         /* part of a value, to both sides */
     struct test_rng rng;
 };
 
-static void open_pace(struct fleet_pace *fleet, double noise)
+static void open_times(struct fleet_times *fleet, double noise)
 {
     memset(fleet, 0, sizeof *fleet);
     for (int i = 0; i < MEMBERS; i++) {
@@ -33,40 +33,40 @@ static void open_pace(struct fleet_pace *fleet, double noise)
     fleet->rng.state = 7;
 }
 
-static double part(struct fleet_pace *fleet)
+static double part(struct fleet_times *fleet)
 {
     return (double)test_rng_below(&fleet->rng, 1000001) / 1e6;
 }
 
 /* One answer: 20 ms, 1 ms for each running one, 50 ms a kilotoken. */
-static void answer(struct fleet_pace *fleet, int member, double scale)
+static void answer(struct fleet_times *fleet, int member, double scale)
 {
     double running = (double)test_rng_below(&fleet->rng, 12);
     double work = 8 * part(fleet);
     double ns = (20e6 + 1e6 * running + 50e6 * work) * scale;
 
     ns *= fleet->slow[member] * (1 + fleet->noise * (2 * part(fleet) - 1));
-    lbr_pace_learn(&fleet->pace, &fleet->members[member], LBR_PACE_FIRST,
-                   running, work, ns);
+    lbr_work_times_learn(&fleet->times, &fleet->members[member], LBR_PACE_FIRST,
+                         running, work, ns);
 }
 
-static double slowness(const struct fleet_pace *fleet, int member)
+static double slowness(const struct fleet_times *fleet, int member)
 {
     return fleet->members[member].rate[FIRST].slowness;
 }
 
 static void equal_members_stay_equal(void **state)
 {
-    struct fleet_pace fleet;
+    struct fleet_times fleet;
     (void)state;
 
-    open_pace(&fleet, 0);
+    open_times(&fleet, 0);
     for (int i = 0; i < 20000; i++) {
         answer(&fleet, i % MEMBERS, 1);
         for (int m = 0; m < MEMBERS; m++)
             assert_true(slowness(&fleet, m) == 1);
     }
-    assert_near(lbr_least_squares_at(&fleet.pace.plane[FIRST], 5, 2), 125e6,
+    assert_near(lbr_least_squares_at(&fleet.times.plane[FIRST], 5, 2), 125e6,
                 125e4);
 }
 
@@ -74,11 +74,11 @@ static void equal_members_stay_equal(void **state)
  * what two standard errors leave. */
 static void equal_members_with_noise(void **state)
 {
-    struct fleet_pace fleet;
+    struct fleet_times fleet;
     int off = 0;
     (void)state;
 
-    open_pace(&fleet, 0.5);
+    open_times(&fleet, 0.5);
     for (int i = 0; i < 40000; i++) {
         answer(&fleet, i % MEMBERS, 1);
         for (int m = 0; m < MEMBERS; m++) {
@@ -92,11 +92,11 @@ static void equal_members_with_noise(void **state)
 /* Three are quick, one takes twice as long. */
 static void slow_member_is_found(void **state)
 {
-    struct fleet_pace fleet;
+    struct fleet_times fleet;
     double ratio;
     (void)state;
 
-    open_pace(&fleet, 0.3);
+    open_times(&fleet, 0.3);
     fleet.slow[3] = 2;
     for (int i = 0; i < 64 * MEMBERS; i++)
         answer(&fleet, i % MEMBERS, 1);
@@ -116,17 +116,17 @@ static void slow_member_is_found(void **state)
 /* All become three times as slow at once, and quick again, for a long time. */
 static void shared_error_does_not_drift(void **state)
 {
-    struct fleet_pace fleet;
+    struct fleet_times fleet;
     (void)state;
 
-    open_pace(&fleet, 0.2);
+    open_times(&fleet, 0.2);
     for (int i = 0; i < 200000; i++) {
         double scale = i / 5000 % 2 ? 3 : 1;
 
         answer(&fleet, i % MEMBERS, scale);
         if (i % 5000 != 4999)
             continue;
-        assert_near(lbr_least_squares_at(&fleet.pace.plane[FIRST], 5, 2),
+        assert_near(lbr_least_squares_at(&fleet.times.plane[FIRST], 5, 2),
                     125e6 * scale, 20e6 * scale);
         for (int m = 0; m < MEMBERS; m++)
             assert_true(fabs(fleet.members[m].rate[FIRST].log) < 0.2);
@@ -136,10 +136,10 @@ static void shared_error_does_not_drift(void **state)
 static void nonsense_changes_nothing(void **state)
 {
     static const double bad[] = {-1, 0, 1e18, 1e300, -1e300};
-    struct fleet_pace fleet, before;
+    struct fleet_times fleet, before;
     (void)state;
 
-    open_pace(&fleet, 0.1);
+    open_times(&fleet, 0.1);
     for (int i = 0; i < 100; i++)
         answer(&fleet, i % MEMBERS, 1);
     before = fleet;
@@ -149,14 +149,14 @@ static void nonsense_changes_nothing(void **state)
                                 : bad[i];
         struct lbr_pace_member *member = &fleet.members[0];
 
-        lbr_pace_learn(&fleet.pace, member, FIRST, 1, 1, value);
+        lbr_work_times_learn(&fleet.times, member, FIRST, 1, 1, value);
         if (i != 1) {
-            lbr_pace_learn(&fleet.pace, member, FIRST, value, 1, 1e8);
-            lbr_pace_learn(&fleet.pace, member, FIRST, 1, value, 1e8);
+            lbr_work_times_learn(&fleet.times, member, FIRST, value, 1, 1e8);
+            lbr_work_times_learn(&fleet.times, member, FIRST, 1, value, 1e8);
         }
         if (i != 2) {
-            lbr_pace_learn_output(&fleet.pace, value);
-            lbr_pace_learn_found(&fleet.pace, value > 0 ? -1 : value, 1);
+            lbr_pace_learn_output(&fleet.times.pace, value);
+            lbr_pace_learn_found(&fleet.times.pace, value > 0 ? -1 : value, 1);
         }
     }
     assert_memory_equal(&fleet, &before, sizeof fleet);
@@ -166,21 +166,21 @@ static void nonsense_changes_nothing(void **state)
 static void extremes_stay_finite(void **state)
 {
     static const double values[] = {1e-9, 1, 1e6, 9e17};
-    struct fleet_pace fleet;
+    struct fleet_times fleet;
     (void)state;
 
-    open_pace(&fleet, 0);
+    open_times(&fleet, 0);
     for (int i = 0; i < 20000; i++) {
         struct lbr_pace_member *member = &fleet.members[i % MEMBERS];
         int kind = (int)test_rng_below(&fleet.rng, 2);
 
-        lbr_pace_learn(&fleet.pace, member, (enum lbr_pace_kind)kind,
-                       values[test_rng_below(&fleet.rng, 4)],
-                       values[test_rng_below(&fleet.rng, 4)],
-                       values[test_rng_below(&fleet.rng, 4)]);
+        lbr_work_times_learn(&fleet.times, member, (enum lbr_pace_kind)kind,
+                             values[test_rng_below(&fleet.rng, 4)],
+                             values[test_rng_below(&fleet.rng, 4)],
+                             values[test_rng_below(&fleet.rng, 4)]);
         assert_true(isfinite(member->rate[kind].slowness) &&
                     member->rate[kind].slowness > 0);
-        assert_true(isfinite(fleet.pace.lean[kind]));
+        assert_true(isfinite(fleet.times.pace.lean[kind]));
     }
 }
 
@@ -209,10 +209,10 @@ static void means(void **state)
  * is. */
 static void newcomer(void **state)
 {
-    struct fleet_pace fleet;
+    struct fleet_times fleet;
     (void)state;
 
-    open_pace(&fleet, 0.2);
+    open_times(&fleet, 0.2);
     for (int i = 0; i < 1000; i++)
         answer(&fleet, i % (MEMBERS - 1), 1);
     fleet.slow[3] = 4;
