@@ -31,7 +31,6 @@ struct host {
     uint64_t *blocks; /* Of the request that is asked for. */
     uint32_t *tokens; /* Of the same, where the router gets them; else NULL. */
     char adapter[ADAPTER_NAME_MAX]; /* Of the same. */
-    bool tells_usage;
     uint64_t deadline_ns; /* From arrival on; 0: none. */
     lbroute_decision decision;
 };
@@ -177,7 +176,6 @@ struct host *host_create(const struct host_options *options,
     if (options->tokens)
         host->tokens =
             grow_zeroed(longest_input(workload), sizeof *host->tokens);
-    host->tells_usage = options->tells_usage;
     host->deadline_ns = (uint64_t)llround(options->deadline_s * 1e9);
     lbroute_decision_init(&host->decision, sizeof host->decision);
     create_router(host, options);
@@ -413,11 +411,9 @@ void host_succeed(struct host *host, lbroute_ticket ticket,
     lbroute_event_init(&event, sizeof event);
     event.ticket = ticket;
     event.kind = LBROUTE_EVENT_SUCCESS;
-    if (host->tells_usage) {
-        event.input_tokens = request->input_tokens;
-        event.cached_tokens = cached;
-        event.output_tokens = request->output_tokens;
-    }
+    event.input_tokens = request->input_tokens;
+    event.cached_tokens = cached;
+    event.output_tokens = request->output_tokens;
     require(lbroute_observe(host->router, &event, now), "observe");
 }
 

@@ -36,7 +36,6 @@ struct host_options {
     uint64_t seed;
     size_t max_requests; /**< Most requests in flight at once. */
     bool tokens; /**< The router gets prompts as token ids, as KV events do. */
-    bool tells_usage;  /**< The tokens of each answer are reported. */
     double deadline_s; /**< Time until a request must have its slot; 0: none. */
     host_extend extend; /**< NULL: nothing is added. */
     void *extend_context;

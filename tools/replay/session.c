@@ -228,7 +228,6 @@ static void run_strategy(void *context, size_t index)
                  .seed = round->seed,
                  .max_requests = round->workload.count,
                  .tokens = kv_options_wanted(options, strategy),
-                 .tells_usage = queue_options_asked(options),
                  .deadline_s = options->deadline_s,
                  .extend = own != NULL ? own->extend : NULL,
                  .extend_context = own != NULL ? own->context : NULL,

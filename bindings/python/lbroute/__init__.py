@@ -13,7 +13,7 @@ See docs/python.md.
 
 from ._codes import (REASONS, RULES, STRATEGIES, Admission, Cause, DiagReason,
                      Event, Gauge, KvKind, KvOutcome, KvReason, KvState,
-                     Latency, Medium, text as _text)
+                     Latency, Medium, Work, text as _text)
 from ._decision import Candidate, Decision
 from ._errors import (BadNameError, BusyError, Error, ExistsError, FormatError,
                       InvalidError, LimitError, NoMemoryError, NoNewsError,
@@ -30,7 +30,7 @@ from ._scorer import Score, Scorer, ScoreRequest
 from ._structs import (ClientShare, Diag, KvResult, KvSourceStats,
                        LatencyModel, Parameter, PoolStats, RestoreResult,
                        RouterStats, ScorerStats, Share, TargetStats,
-                       parameters)
+                       WorkModel, parameters)
 from ._target import Target
 from ._waiting import PendingPick, Place
 
@@ -48,5 +48,5 @@ __all__ = [
     "RULES", "RangeError", "RequestFields", "RestoreResult", "Router",
     "RouterStats", "STRATEGIES", "SaturatedError", "Score", "ScoreRequest", "Scorer",
     "ScorerStats", "Share", "Target", "TargetStats", "Text", "TooSmallError",
-    "UnsupportedError", "fold_key", "hash_blocks", "parameters",
+    "UnsupportedError", "Work", "WorkModel", "fold_key", "hash_blocks", "parameters",
 ]

@@ -40,6 +40,13 @@ class Latency(IntEnum):
     TOTAL = lib.LBROUTE_LATENCY_TOTAL
 
 
+class Work(IntEnum):
+    """What a part of a WorkModel is about."""
+
+    FIRST_TOKEN = lib.LBROUTE_WORK_FIRST_TOKEN
+    EACH_TOKEN = lib.LBROUTE_WORK_EACH_TOKEN
+
+
 class Admission(IntEnum):
     """Values of the parameter `admission.mode`."""
 

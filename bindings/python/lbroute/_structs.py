@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Any, Callable, ClassVar, Optional
 
 from . import _codes
-from ._codes import Admission, Cause, KvOutcome, KvState
+from ._codes import Admission, Cause, KvOutcome, KvState, Work
 from ._errors import check
 from ._lbroute import ffi, lib
 
@@ -237,6 +237,42 @@ class LatencyModel(Snapshot):
     age_ns: Optional[int]
     queue: float
     least_ns: Optional[float]
+
+
+class WorkModel(Snapshot):
+    """What `least_work` goes by at a target; parts of the two kinds by name:
+    first_token, each_token."""
+
+    samples: dict[str, int]
+    known: dict[str, bool]
+    base_ns: dict[str, Optional[float]]
+    per_running_ns: dict[str, Optional[float]]
+    per_kilotoken_ns: dict[str, Optional[float]]
+    least_ns: dict[str, Optional[float]]
+    slowness: dict[str, float]
+    measured: dict[str, float]
+    evidence: dict[str, float]
+    spread: dict[str, Optional[float]]
+    output_tokens: Optional[float]
+    input_kilotokens: Optional[float]
+    gone: Optional[float]
+    eviction: float
+    sharing_ns: float
+    pending_kilotokens: float
+    running: float
+
+    _special = {
+        "samples": by_name(Work),
+        "known": by_name(Work, bool),
+        "base_ns": by_name(Work, _known_float),
+        "per_running_ns": by_name(Work, _known_float),
+        "per_kilotoken_ns": by_name(Work, _known_float),
+        "least_ns": by_name(Work, _known_float),
+        "slowness": by_name(Work),
+        "measured": by_name(Work),
+        "evidence": by_name(Work),
+        "spread": by_name(Work, _known_float),
+    }
 
 
 class ClientShare(Snapshot):

@@ -297,6 +297,14 @@ class Target:
               "get_latency_model")
         return _structs.LatencyModel(model)
 
+    def work_model(self, *, now: Optional[int] = None) -> _structs.WorkModel:
+        """What `least_work` goes by at it."""
+        model = _structs.prepared("lbroute_work_model")
+        check(lib.lbroute_get_work_model(self.router._c, self.handle,
+                                         self._now(now), model),
+              "get_work_model")
+        return _structs.WorkModel(model)
+
     def clients(self, *, now: Optional[int] = None
                 ) -> dict[int, _structs.ClientShare]:
         """Who holds what of its memory of prompts under `kv_aware`, by

@@ -164,3 +164,21 @@ def test_clients_have_shares(make_pool, router):
     pool.pick(prompt="x" * 1024, client="ann").success()
     shares = pool.targets[0].clients()
     assert shares[router.client_digest("ann")].blocks == 4.0
+
+
+def test_work_is_learned(make_pool, clock):
+    """Of equals none is slower than the others beyond doubt."""
+    pool = make_pool("least_work", targets=2)
+    for _ in range(40):
+        decision = pool.pick(input_tokens=1000)
+        clock.advance(1)
+        decision.first_token()
+        clock.advance(2)
+        decision.success(input_tokens=1000, cached_tokens=0, output_tokens=101)
+    for target in pool.targets:
+        model = target.work_model()
+        assert model.samples == {"first_token": 40, "each_token": 40}
+        assert model.known == {"first_token": True, "each_token": True}
+        assert model.base_ns["each_token"] == pytest.approx(2e7, rel=0.05)
+        assert model.slowness == {"first_token": 1, "each_token": 1}
+        assert model.output_tokens == pytest.approx(101)
