@@ -120,6 +120,7 @@ void bench_suite_prompts(bench_list *list, const struct bench_text *text);
 void bench_suite_scorers(bench_list *list);
 void bench_suite_signals(bench_list *list);
 void bench_suite_api(bench_list *list);
+void bench_suite_snapshot(bench_list *list);
 void bench_suite_ingest(bench_list *list);
 void bench_suite_kv(bench_list *list);
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Shared by tools/build, tools/demo and tools/test, which source it. Sets
-# `root`, the folder of the repository, and defines the functions below.
+# Shared by tools/build, tools/demo, tools/test and tools/test-python, which
+# source it. Sets `root`, the folder of the repository, and defines the functions
+# below.
 # shellcheck shell=bash
 
 set -euo pipefail
@@ -10,7 +11,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # What a release build needs, and what the tests need besides (Debian 12).
 build_packages=(gcc libc6-dev meson ninja-build pkg-config libxxhash-dev
     zlib1g-dev liblzma-dev libjansson-dev libevent-dev libssl-dev
-    libzmq3-dev libyaml-dev)
+    libzmq3-dev libyaml-dev libyajl-dev)
+python_packages=(python3-dev python3-venv)
 test_packages=(g++ clang libclang-rt-14-dev clang-format-14 libcmocka-dev
     libmsgpack-dev doxygen)
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "asked_json.h"
 
+#include "json_read.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Engines stop somewhere between 128 levels (serde_json) and 1,000 (Python's
- * decoder), some of them with an answer that looks like a fault of theirs. */
-enum { MOST_LEVELS = 128 };
 
 /* Whole numbers up to here are exact as real numbers, too. */
 #define MOST_EXACT 9007199254740992.0 /* 2^53 */
@@ -50,63 +48,33 @@ static const char *complaint(enum json_error_code code)
     }
 }
 
-/* The library's own message would quote the body. */
-static void explain(const json_error_t *found, struct asked_error *error)
+/* Nothing of the body is quoted. */
+static void explain(const struct json_read_error *found,
+                    struct asked_error *error)
 {
-    if (json_error_code(found) == json_error_out_of_memory) {
+    if (found->code == json_error_out_of_memory) {
         asked_starved(error);
         return;
     }
     asked_refuse(error, "", "");
     snprintf(error->text, sizeof error->text, "%s (line %d, column %d).",
-             complaint(json_error_code(found)), found->line, found->column);
-}
-
-/* Whole numbers beyond 64 bits are legal JSON (bounds in a schema of a tool):
- * they are read as real numbers then. */
-static json_t *load(const void *body, size_t len, json_error_t *found)
-{
-    const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL;
-    json_t *root = json_loadb(body, len, flags, found);
-
-    if (!root && json_error_code(found) == json_error_numeric_overflow)
-        root = json_loadb(body, len, flags | JSON_DECODE_INT_AS_REAL, found);
-    return root;
-}
-
-static bool is_deeper(const json_t *value, int levels)
-{
-    const char *key;
-    size_t index;
-    json_t *child;
-
-    if (!json_is_object(value) && !json_is_array(value))
-        return false;
-    if (levels == 0)
-        return true;
-    json_array_foreach(value, index,
-                       child) if (is_deeper(child, levels - 1)) return true;
-    json_object_foreach((json_t *)value, key,
-                        child) if (is_deeper(child, levels - 1)) return true;
-    return false;
+             complaint(found->code), found->line, found->column);
 }
 
 json_t *asked_parse(const void *body, size_t len, struct asked_error *error)
 {
-    json_error_t found;
+    struct json_read_error found;
     json_t *root;
 
     if (len == 0) {
         asked_refuse(error, "", "The request has no body.");
         return NULL;
     }
-    root = load(body, len, &found);
+    root = json_read(body, len, &found);
     if (!root)
         explain(&found, error);
     else if (!json_is_object(root))
         asked_refuse(error, "", "The request body must be a JSON object.");
-    else if (is_deeper(root, MOST_LEVELS))
-        asked_refuse(error, "", "The request body is nested too deeply.");
     else
         return root;
     json_decref(root);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client.h"
+#include "client_parts.h"
 #include "exchange_parts.h"
 #include "gateway.h"
 #include "listener.h"
@@ -7,52 +7,14 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
-#include <event2/event.h>
-#include <event2/event_struct.h>
 #include <event2/http.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-enum {
-    /* What a client may send ahead while its request is worked on. */
-    AHEAD_MAX = 65536,
-    LINGER_SECONDS = 2
-};
-
-struct client {
-    struct clients *all;
-    struct client *next, *previous;
-    struct bufferevent *bufev;
-    evutil_socket_t fd;                   /* -1: not known yet. */
-    struct evhttp_connection *connection; /* NULL: libevent's only, so far. */
-    struct evhttp_request *request;       /* Until its answer is flushed. */
-    struct exchange *exchange;
-    uint64_t since; /* Accepted, or the last answer flushed. */
-    bool receiving; /* Seen with a part of a body. */
-    bool lingering;
-    bool nul; /* Has sent one. */
-    struct evbuffer_cb_entry *look;
-    struct event linger; /* Begins it, once libevent has let go. */
-};
-
-struct clients {
-    struct gateway *gateway;
-    struct ssl_ctx_st *tls;
-    struct client *first;
-    struct client **by_fd;
-    size_t fd_count;
-    struct client *fresh; /* Its socket comes after the bufferevent. */
-    uint32_t count, limit, busy;
-    uint64_t read_limit; /* ns */
-    struct timeval write_limit;
-    size_t input_max;
-};
-
-static void linger(evutil_socket_t fd, short what, void *context);
-static void discard(struct bufferevent *bufev, void *context);
-static void lingered(struct bufferevent *bufev, short what, void *context);
+/* What a client may send ahead while its request is worked on. */
+enum { AHEAD_MAX = 65536 };
 
 void clients_apply(struct clients *clients, const struct config *config)
 {
@@ -93,7 +55,7 @@ uint32_t clients_busy(const struct clients *clients)
     return clients->busy;
 }
 
-static void client_free(struct client *client)
+void client_free(struct client *client)
 {
     struct clients *all = client->all;
     if (client->previous)
@@ -107,8 +69,7 @@ static void client_free(struct client *client)
     if (all->fresh == client)
         all->fresh = NULL;
     event_del(&client->linger);
-    evbuffer_remove_cb_entry(bufferevent_get_input(client->bufev),
-                             client->look);
+    client_look_end(client);
     bufferevent_decref(client->bufev);
     all->count--;
     free(client);
@@ -169,45 +130,10 @@ static struct bufferevent *bufferevent_for(struct clients *clients,
     return bufev;
 }
 
-static bool has_nul(struct evbuffer *input, size_t from)
-{
-    struct evbuffer_iovec pieces[8];
-    struct evbuffer_ptr at;
-    size_t len = evbuffer_get_length(input);
-    while (from < len &&
-           evbuffer_ptr_set(input, &at, from, EVBUFFER_PTR_SET) == 0) {
-        int count =
-            evbuffer_peek(input, (ev_ssize_t)(len - from), &at, pieces, 8);
-        for (int i = 0; i < count && i < 8; i++) {
-            if (memchr(pieces[i].iov_base, 0, pieces[i].iov_len))
-                return true;
-            from += pieces[i].iov_len;
-        }
-        if (count <= 0)
-            break;
-    }
-    return false;
-}
-
-/* libevent would cut a header off at a NUL, where another server may not. It
- * stands in no request, since JSON has none either. */
-static void look_for_nul(struct evbuffer *input,
-                         const struct evbuffer_cb_info *info, void *context)
-{
-    struct client *client = context;
-    if (info->n_added && !client->nul)
-        client->nul = has_nul(input, info->orig_size);
-}
-
-bool client_sent_nul(const struct client *client)
-{
-    return client->nul;
-}
-
 static void client_link(struct clients *clients, struct client *client)
 {
     client->all = clients;
-    evtimer_assign(&client->linger, clients->gateway->base, linger, client);
+    client_linger_init(client);
     client->fd = -1;
     client->since = gateway_now();
     client->next = clients->first;
@@ -234,9 +160,8 @@ struct bufferevent *clients_connect(struct event_base *base, void *context)
         return NULL;
     }
     client->bufev = bufev;
-    client->look =
-        evbuffer_add_cb(bufferevent_get_input(bufev), look_for_nul, client);
-    if (!client->look) {
+    if (!client_look_begin(client)) {
+        client_look_end(client);
         bufferevent_free(bufev);
         free(client);
         return NULL;
@@ -284,43 +209,6 @@ static void answered(struct evhttp_request *request, void *context)
     bufferevent_setwatermark(client->bufev, EV_READ, 0, client->all->input_max);
 }
 
-/* libevent has let go of the bufferevent; its other reference is held here. */
-static void linger(evutil_socket_t fd, short what, void *context)
-{
-    (void)fd;
-    (void)what;
-    struct client *client = context;
-    const struct timeval limit = {LINGER_SECONDS, 0};
-    bufferevent_setcb(client->bufev, discard, NULL, lingered, client);
-    bufferevent_setwatermark(client->bufev, EV_READ, 0, 0);
-    bufferevent_set_timeouts(client->bufev, &limit, NULL);
-    bufferevent_enable(client->bufev, EV_READ);
-}
-
-static void discard(struct bufferevent *bufev, void *context)
-{
-    struct client *client = context;
-    struct evbuffer *input = bufferevent_get_input(bufev);
-    evbuffer_drain(input, evbuffer_get_length(input));
-    if (gateway_now() - client->since > LINGER_SECONDS * UINT64_C(1000000000))
-        lingered(bufev, BEV_EVENT_TIMEOUT, context);
-}
-
-static void lingered(struct bufferevent *bufev, short what, void *context)
-{
-    (void)what;
-    bufferevent_setcb(bufev, NULL, NULL, NULL, NULL);
-    client_free(context);
-}
-
-static void linger_later(struct client *client)
-{
-    client->lingering = true;
-    client->connection = NULL;
-    client->since = gateway_now();
-    event_active(&client->linger, EV_TIMEOUT, 0);
-}
-
 /* A proper end for TLS, unless the answer was cut: then the lack of it tells
  * the client so. */
 static void say_goodbye(struct client *client)
@@ -346,7 +234,7 @@ static void closed(struct evhttp_connection *connection, void *context)
     if (under_way)
         client_free(client);
     else
-        linger_later(client);
+        client_linger(client);
 }
 
 /* libevent's read callback must not run while a request is worked on (it ends
@@ -465,7 +353,7 @@ static void sweep_one(struct client *client, uint64_t now)
     if (client->lingering || client->request)
         return;
     if (abandoned(client))
-        linger_later(client);
+        client_linger(client);
     else if (too_slow(client, now))
         close_now(client);
 }

@@ -125,10 +125,13 @@ struct config {
     double metrics_interval;   /**< Seconds between two scrapes (1). */
     double occupancy_interval; /**< Seconds (2). */
     char *ca_file;             /**< For https targets; empty: the system's. */
-    char *prices;        /**< LiteLLM's or models.dev's JSON, or a table of
-                          * tools/prices/price_table.py; empty: none. */
-    uint32_t decisions;  /**< Recent decisions kept for the page (200). */
-    double explain_rate; /**< Of these, explained per second (5). */
+    char *prices;          /**< LiteLLM's or models.dev's JSON, or a table of
+                            * tools/prices/price_table.py; empty: none. */
+    char *state_file;      /**< Keeps what was learned over restarts; empty: it
+                            * is lost. */
+    double state_interval; /**< Seconds between two times it is saved (60). */
+    uint32_t decisions;    /**< Recent decisions kept for the page (200). */
+    double explain_rate;   /**< Of these, explained per second (5). */
     struct config_pool *pools;
     size_t pool_count;
     struct config_target *targets;

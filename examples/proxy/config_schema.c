@@ -127,6 +127,14 @@ static const struct config_key table[] = {
     KEY("prices.file", CONFIG_TEXT, config, prices, "",
         "catalog of LiteLLM or models.dev, or a table of price_table.py"),
 
+    SECTION("state", "what was learned, over restarts"),
+    KEY("state.file", CONFIG_TEXT, config, state_file, "",
+        "keeps it, in a folder that nobody else may write to; none: it is "
+        "lost"),
+    NUMBER("state.interval", CONFIG_SECONDS, config, state_interval, 0.1,
+           MOST_SECONDS, "60",
+           "seconds between two times it is saved; also at the end"),
+
     SECTION("decisions", "the recent decisions on the page"),
     NUMBER("decisions.keep", CONFIG_COUNT, config, decisions, 0, 100000, "200",
            "how many are kept"),

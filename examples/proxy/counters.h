@@ -34,6 +34,7 @@ struct counters {
     uint64_t input_tokens, cached_tokens, output_tokens; /**< As engines say. */
     uint64_t tokenize_failures; /**< Prompts whose ids did not come. */
     uint64_t reloads, reload_failures;
+    uint64_t state_saves, state_save_failures;
     struct histogram decision;    /**< The pick itself. */
     struct histogram first_token; /**< From the request's arrival. */
     struct histogram total;

@@ -146,6 +146,10 @@ static void tell_prompt(const struct asked *asked, lbroute_request *request)
     request->prompt_len = asked->prompt_len;
     request->conversation = asked->prompt;
     request->conversation_len = asked->prompt_len;
+    if (!asked->prompt_len) {
+        request->conversation = asked->tokens;
+        request->conversation_len = asked->tokens_len * sizeof *asked->tokens;
+    }
     request->tokens = asked->tokens;
     request->tokens_len = asked->tokens_len;
     request->salt = asked->salt;
@@ -154,7 +158,20 @@ static void tell_prompt(const struct asked *asked, lbroute_request *request)
     request->output_tokens = asked->output_tokens;
 }
 
+/* Keeps a name that lives as long as the configuration. */
+static const char *keep(char *copy, const char *name, size_t *len)
+{
+    size_t length = name ? strlen(name) : 0;
+    if (length > LBROUTE_NAME_MAX)
+        length = LBROUTE_NAME_MAX;
+    memcpy(copy, length ? name : "", length);
+    copy[length] = '\0';
+    *len = length;
+    return copy;
+}
+
 static bool tell_model(struct gateway *gateway, const struct asked *asked,
+                       struct exchange_identity *identity,
                        lbroute_request *request, struct asked_error *error)
 {
     struct fleet_route route = {0};
@@ -168,14 +185,9 @@ static bool tell_model(struct gateway *gateway, const struct asked *asked,
         return false;
     }
     request->pool = route.pool;
-    if (route.model) {
-        request->model = route.model;
-        request->model_len = strlen(route.model);
-    }
-    if (route.adapter) {
-        request->adapter = route.adapter;
-        request->adapter_len = strlen(route.adapter);
-    }
+    request->model = keep(identity->model, route.model, &request->model_len);
+    request->adapter =
+        keep(identity->adapter, route.adapter, &request->adapter_len);
     return true;
 }
 
@@ -190,7 +202,7 @@ bool exchange_describe(struct gateway *gateway, const struct asked *asked,
     search(names, headers, &found);
     tell_prompt(asked, request);
     tell_client(gateway, &found, identity, request);
-    return tell_model(gateway, asked, request, error) &&
+    return tell_model(gateway, asked, identity, request, error) &&
            read_names(names, &found, request, error) &&
            read_times(names, &found, now, request, error);
 }

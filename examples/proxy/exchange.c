@@ -116,6 +116,7 @@ void exchange_begin(struct gateway *gateway, struct evhttp_request *request)
 void exchange_answer_error(struct exchange *exchange, int result,
                            const struct asked_error *error)
 {
+    exchange_note_status(exchange, error->status);
     exchange_add_headers(exchange, &exchange->decision, result);
     reply_error(exchange->request, exchange->asked.dialect, error);
     exchange_end(exchange);

@@ -41,6 +41,10 @@ void exchanges_abort(struct gateway *gateway);
  * strings live as long as `asked`, `headers` and `identity`. */
 struct exchange_identity {
     uint64_t client; /**< Digest of what tells the client; 0: unknown. */
+    /** Copies: a reload may change who serves what while a request waits, and
+     * frees the names. */
+    char model[LBROUTE_NAME_MAX + 1];
+    char adapter[LBROUTE_NAME_MAX + 1];
 };
 
 /** @return false with an error for the client: nobody serves the model, a

@@ -149,6 +149,9 @@ void exchange_note_token(struct exchange *exchange);
 void exchange_note_decision(struct exchange *exchange, int result,
                             const lbroute_decision *decision, double took_s);
 
+/* Notes the status of an answer of the gateway's own. */
+void exchange_note_status(struct exchange *exchange, int status);
+
 /* What an answer's status says of the target. */
 int exchange_event_of(const struct exchange *exchange, int status);
 

@@ -38,7 +38,9 @@ struct backend {
     uint64_t outcomes[LBROUTE_EVENT_COUNT];
     uint64_t scrapes, scrape_failures;
     uint64_t kv_batches, kv_gaps, kv_replays;
-    int64_t scraped_at; /**< Time of the last good one, ns; -1: none. */
+    uint64_t complained_at; /**< Time of the latest line in the log about it,
+                             * ns; 0: none. */
+    int64_t scraped_at;     /**< Time of the last good one, ns; -1: none. */
     struct backend *next;
 };
 
@@ -48,7 +50,7 @@ struct fleet {
     size_t count;
     struct fleet_name *names; /**< Of models and adapters, sorted. */
     size_t name_count;
-    size_t tokenize_turn; /**< Counts requests for token ids. */
+    size_t tokenize_turn;      /**< Counts requests for token ids. */
     lbroute_pool default_pool; /**< 0: none. */
     const char *only_model;    /**< That all targets serve; NULL: none is. */
 };

@@ -9,6 +9,7 @@
 #include "log.h"
 #include "pulse.h"
 #include "signals.h"
+#include "state_keep.h"
 #include "upstream_tls.h"
 
 #include <event2/dns.h>
@@ -57,6 +58,14 @@ static bool open_loop(struct gateway *gateway)
     return gateway->dns != NULL;
 }
 
+static bool open_state(struct gateway *gateway, const struct config *config)
+{
+    if (!*config->state_file)
+        return true;
+    gateway->state = state_keep_open(config);
+    return gateway->state != NULL;
+}
+
 static bool open_router(struct gateway *gateway, const struct config *config,
                         char *error, size_t error_size)
 {
@@ -72,6 +81,9 @@ static bool open_router(struct gateway *gateway, const struct config *config,
         return fail(error, error_size, "the system gives no random numbers");
     if (!options.seed)
         options.seed = 1;
+    if (gateway->state)
+        memcpy(options.digest_key, gateway->state->key,
+               sizeof options.digest_key);
     int result = lbroute_router_create(&options, &gateway->router);
     return result == LBROUTE_OK ||
            fail(error, error_size, lbroute_strerror(result));
@@ -104,6 +116,8 @@ bool gateway_open(struct gateway *gateway, struct config *config, char *error,
     gateway->started = gateway_now();
     bool opened =
         (open_loop(gateway) || fail(error, error_size, "no event loop")) &&
+        (open_state(gateway, config) ||
+         fail(error, error_size, "no memory, or no random numbers")) &&
         open_router(gateway, config, error, error_size) &&
         (open_parts(gateway, config) ||
          fail(error, error_size, "out of memory")) &&
@@ -120,6 +134,10 @@ static void tell_what_stays(const struct config *old, const struct config *new)
     if (strcmp(old->header_prefix, new->header_prefix) != 0 ||
         old->seed != new->seed)
         log_line("seed and header_prefix take effect at the next start");
+    if (strcmp(old->state_file, new->state_file) != 0 ||
+        old->state_interval < new->state_interval ||
+        old->state_interval > new->state_interval)
+        log_line("state takes effect at the next start");
     if (old->listen.port != new->listen.port ||
         strcmp(old->listen.address, new->listen.address) != 0 ||
         old->admin.port != new->admin.port ||
@@ -159,6 +177,9 @@ bool gateway_configure(struct gateway *gateway, struct config *config,
         !fleet_apply(gateway, config, error, error_size))
         return false;
     gateway->config = config;
+    /* Before anything is heard of engines: what is heard counts for more. */
+    if (!old && gateway->state)
+        state_keep_begin(gateway);
     apply_rest(gateway, config);
     if (old)
         tell_what_stays(old, config);
@@ -200,6 +221,7 @@ void gateway_close(struct gateway *gateway)
         event_base_loop(gateway->base, EVLOOP_NONBLOCK);
     free(gateway->fleet);
     pulse_free(gateway->pulse);
+    state_keep_free(gateway->state);
     journal_destroy(gateway->journal);
     lbroute_router_destroy(gateway->router);
     SSL_CTX_free(gateway->client_tls);

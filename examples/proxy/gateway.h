@@ -10,6 +10,7 @@
  *
  *     signals (scrapes, KV events, occupancy, prices) ──▶ router
  *     admin (own port) ──▶ reads all, and changes what an operator may
+ *     state (a file) ◀──▶ what the router learned, over restarts
  */
 #ifndef LBROUTE_PROXY_GATEWAY_H
 #define LBROUTE_PROXY_GATEWAY_H
@@ -33,6 +34,7 @@ struct listener;
 struct pulse;
 struct signals;
 struct ssl_ctx_st;
+struct state_keep;
 
 struct gateway {
     struct event_base *base;
@@ -46,6 +48,7 @@ struct gateway {
     struct signals *signals;
     struct admin *admin;
     struct journal *journal;
+    struct state_keep *state; /**< NULL: nothing outlives this process. */
     struct counters counters;
     struct exchange *exchanges; /**< All under way, a list. */
     uint32_t open_exchanges;

@@ -6,6 +6,7 @@
 #include "gateway.h"
 #include "listener.h"
 #include "log.h"
+#include "state_keep.h"
 
 #include <event2/event.h>
 #include <signal.h>
@@ -16,8 +17,10 @@
  * How a gateway ends:
  *
  *     SIGTERM ──▶ draining ──▶ all answered ──────────────────▶ the loop ends
- *                    └─ time is over, or another signal ──▶       ▲
- *                       errors to those who still wait ──▶ flushed┘
+ *                    └─ time is over, or another signal ──▶       ▲     │
+ *                       errors to those who still wait ──▶ flushed┘     ▼
+ *                                                                 state is
+ * saved
  */
 struct run {
     struct gateway *gateway;
@@ -130,6 +133,7 @@ int gateway_run(struct gateway *gateway)
         announce(gateway);
         if (event_base_dispatch(gateway->base) >= 0)
             status = EXIT_SUCCESS;
+        state_keep_save(gateway);
     }
     free_signals(&run);
     return status;

@@ -15,6 +15,7 @@ static const char USAGE[] =
     "\n"
     "  -c, --config FILE  configuration (YAML)\n"
     "      --check        only check it; 0 if it is good\n"
+    "      --help-config  print its keys\n"
     "      --version      print the version\n"
     "      --help         print this\n"
     "\n"
@@ -26,10 +27,32 @@ struct options {
     bool check;
 };
 
-/* Status to exit with at once; -1: go on. */
+enum { CHECK = 256, VERSION, HELP };
+
+/* Of one option: the status to exit with at once; -1: go on. */
+static int take(int name, struct options *options)
+{
+    switch (name) {
+    case 'c':
+        options->config = optarg;
+        return -1;
+    case CHECK:
+        options->check = true;
+        return -1;
+    case VERSION:
+        printf("lbroute-proxy %s\n", lbroute_version());
+        return EXIT_SUCCESS;
+    case HELP:
+        fputs(USAGE, stdout);
+        return EXIT_SUCCESS;
+    default:
+        fputs(USAGE, stderr);
+        return 2;
+    }
+}
+
 static int read_options(int argc, char **argv, struct options *options)
 {
-    enum { CHECK = 256, VERSION, HELP };
     static const struct option NAMES[] = {
         {"config", required_argument, NULL, 'c'},
         {"check", no_argument, NULL, CHECK},
@@ -37,26 +60,12 @@ static int read_options(int argc, char **argv, struct options *options)
         {"help", no_argument, NULL, HELP},
         {NULL, 0, NULL, 0},
     };
-    int name = 0;
-    while ((name = getopt_long(argc, argv, "c:", NAMES, NULL)) != -1) {
-        switch (name) {
-        case 'c':
-            options->config = optarg;
-            break;
-        case CHECK:
-            options->check = true;
-            break;
-        case VERSION:
-            printf("lbroute-proxy %s\n", lbroute_version());
-            return EXIT_SUCCESS;
-        case HELP:
-            fputs(USAGE, stdout);
-            return EXIT_SUCCESS;
-        default:
-            fputs(USAGE, stderr);
-            return 2;
-        }
-    }
+    int name = 0, status = -1;
+    while (status < 0 &&
+           (name = getopt_long(argc, argv, "c:", NAMES, NULL)) != -1)
+        status = take(name, options);
+    if (status >= 0)
+        return status;
     if (!options->config && optind < argc)
         options->config = argv[optind++];
     if (options->config && optind == argc)

@@ -4,6 +4,7 @@
 #include "labels.h"
 #include "metrics_page.h"
 #include "metrics_text.h"
+#include "state_keep.h"
 
 #include <stdio.h>
 
@@ -39,6 +40,11 @@ static const struct figure figures[] = {
             tokenize_failures),
     COUNTED("reload_failures_total", "Configurations that were refused.",
             reload_failures),
+    COUNTED("state_saves_total", "How often what was learned was saved.",
+            state_saves),
+    COUNTED("state_save_failures_total",
+            "How often what was learned could not be saved.",
+            state_save_failures),
 };
 
 static void write_gauge(struct evbuffer *out, const char *name,
@@ -67,6 +73,20 @@ static void write_state(const struct gateway *gateway, uint64_t now,
                 gateway->open_exchanges);
     write_gauge(out, "lbroute_waiting_requests", "Of these, wait for a slot.",
                 gateway->waiting);
+}
+
+static void write_saved(const struct state_keep *keep, struct evbuffer *out)
+{
+    if (keep == NULL || keep->saved_ns == 0)
+        return;
+    write_gauge(out, "lbroute_state_saved_timestamp_seconds",
+                "When what was learned was last saved.",
+                (double)keep->saved_ns / 1e9);
+    write_gauge(out, "lbroute_state_saved_bytes", "How long that file is.",
+                (double)keep->saved_bytes);
+    write_gauge(out, "lbroute_state_save_seconds",
+                "For how long saving it held up everything else.",
+                keep->save_s);
 }
 
 static void write_answers(const struct counters *counters, struct evbuffer *out)
@@ -137,6 +157,7 @@ void metrics_gateway_write(const struct gateway *gateway, uint64_t now,
         metrics_sample(out, figure->name, NULL, 0,
                        figure_value(figure, counters));
     }
+    write_saved(gateway->state, out);
     write_answers(counters, out);
     write_rejected(counters, out);
     write_rules(counters, out);

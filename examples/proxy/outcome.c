@@ -54,7 +54,7 @@ static void add_record(struct exchange *exchange, int result,
     record.attempt = exchange->attempts;
     record.decision = *decision;
     record.decision_us = took_s * 1e6;
-    record.first_token_ms = record.total_ms = NAN;
+    record.first_token_ms = record.total_ms = (double)NAN;
     record.input_tokens = record.cached_tokens = record.output_tokens = -1;
     exchange->record = journal_add(exchange->gateway->journal, &record);
 }
@@ -126,6 +126,14 @@ static void complete_record(const struct exchange *exchange,
     record->input_tokens = event->input_tokens;
     record->cached_tokens = event->cached_tokens;
     record->output_tokens = event->output_tokens;
+}
+
+void exchange_note_status(struct exchange *exchange, int status)
+{
+    struct journal_record *record =
+        journal_find(exchange->gateway->journal, exchange->record);
+    if (record && !record->status)
+        record->status = status;
 }
 
 void exchange_settle(struct exchange *exchange, int kind)

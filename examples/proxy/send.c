@@ -4,6 +4,7 @@
 #include "fleet.h"
 #include "gateway.h"
 #include "guard.h"
+#include "log.h"
 #include "retry_after.h"
 #include "upstream.h"
 
@@ -152,12 +153,29 @@ static void heard_end(void *context)
         exchange_finish(exchange);
 }
 
+/* At most once a second for each target. */
+static void complain(struct backend *backend, enum upstream_failure failure)
+{
+    static const char *const TEXTS[] = {
+        [UPSTREAM_CONNECT] = "cannot be connected to",
+        [UPSTREAM_TIMEOUT] = "did not answer in time",
+        [UPSTREAM_BROKEN] = "closed the connection before the end",
+        [UPSTREAM_MALFORMED] = "sent something that is no answer",
+    };
+    uint64_t now = gateway_now();
+    if (backend->complained_at && now - backend->complained_at < 1000000000u)
+        return;
+    backend->complained_at = now;
+    log_line("target %s %s", backend->name, TEXTS[failure]);
+}
+
 static void heard_failure(void *context, enum upstream_failure failure)
 {
     struct exchange *exchange = context;
     bool slow = failure == UPSTREAM_TIMEOUT;
     int event = slow ? LBROUTE_EVENT_TIMEOUT : LBROUTE_EVENT_FAILURE;
     exchange->call = NULL;
+    complain(exchange->backend, failure);
     if (exchange->started)
         exchange_cut(exchange, event);
     else

@@ -25,8 +25,9 @@ static uint64_t nanoseconds(double seconds)
     return (uint64_t)(seconds * 1e9);
 }
 
-static void set_timer(struct upstream_call *call, uint64_t left)
+static void set_timer(struct upstream_call *call, uint64_t now, uint64_t left)
 {
+    call->wakes_at = now + left;
     struct timeval wait = {(time_t)(left / 1000000000u),
                            (suseconds_t)(left % 1000000000u / 1000u)};
     event_add(&call->timer, &wait);
@@ -93,7 +94,7 @@ static void on_timer(evutil_socket_t fd, short what, void *context)
     }
     uint64_t left = time_left(call, now);
     if (left)
-        set_timer(call, left);
+        set_timer(call, now, left);
     else
         fail(call, UPSTREAM_TIMEOUT);
 }
@@ -134,7 +135,7 @@ static bool dispatch(struct upstream_call *call, bool fresh)
     }
     upstream_link_tune(call->link);
     if (call->state == CALL_SENT)
-        set_timer(call, time_left(call, call->sent_at));
+        set_timer(call, call->sent_at, time_left(call, call->sent_at));
     return true;
 }
 
@@ -209,6 +210,9 @@ static int on_head(struct evhttp_request *request, void *context)
     upstream_link_tune(call->link);
     call->state = CALL_ANSWERING;
     call->heard_at = gateway_now();
+    /* Otherwise it wakes early, and is set anew then. */
+    if (call->heard_at + call->idle_limit < call->wakes_at)
+        set_timer(call, call->heard_at, call->idle_limit);
     call->listener->head(call->context, status,
                          evhttp_request_get_input_headers(request));
     return call->cancelled ? -1 : 0;
@@ -378,7 +382,7 @@ void upstream_pause(struct upstream_call *call, bool pause)
     }
     call->heard_at = gateway_now();
     bufferevent_enable(call->link->bufev, EV_READ);
-    set_timer(call, time_left(call, call->heard_at));
+    set_timer(call, call->heard_at, call->idle_limit);
 }
 
 /* libevent must not lose a request while it calls back because of it. */

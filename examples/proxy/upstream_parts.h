@@ -59,6 +59,7 @@ struct upstream_call {
     bool post;
     struct evbuffer *body; /* Of the caller. */
     struct event timer;
+    uint64_t wakes_at; /* What the timer is set to. */
     uint64_t sent_at, heard_at, connect_limit, first_limit, idle_limit;
     struct upstream_call *next_cancelled;
     enum call_state state;

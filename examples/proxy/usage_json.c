@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "usage_json.h"
 
+#include "json_read.h"
+
 #include <jansson.h>
 #include <string.h>
 
@@ -68,7 +70,7 @@ static void take_counts(struct usage_counts *counts, const json_t *root)
 
 void usage_body(struct usage_counts *counts, const char *body, size_t len)
 {
-    json_t *root = len ? json_loadb(body, len, JSON_ALLOW_NUL, NULL) : NULL;
+    json_t *root = len ? json_read(body, len, NULL) : NULL;
 
     take_counts(counts, root);
     json_decref(root);
@@ -122,21 +124,23 @@ static const char *const needles[] = {
 
 static bool starts_with_needle(const char *text, size_t len)
 {
-    for (size_t i = 0; i < sizeof needles / sizeof *needles; i++)
-        if (len >= strlen(needles[i]) && text[1] == needles[i][1] &&
-            memcmp(text, needles[i], strlen(needles[i])) == 0)
+    for (size_t i = 0; i < sizeof needles / sizeof *needles; i++) {
+        size_t needle = strlen(needles[i]);
+        if (len >= needle && memcmp(text, needles[i], needle) == 0)
             return true;
+    }
     return false;
 }
 
+/* Every token of every answer passes here: a plain loop is faster than
+ * searches that stop at each of so many quotes. */
 static bool has_needle(const char *data, size_t len)
 {
-    const char *end = data + len;
-
-    while ((data = memchr(data, '"', (size_t)(end - data))) != NULL) {
-        if (starts_with_needle(data, (size_t)(end - data)))
+    for (size_t i = 0; i + 1 < len; i++) {
+        char c = data[i + 1];
+        if (data[i] == '"' && (c == 'u' || c == 'e' || c == 'm' || c == 'r') &&
+            starts_with_needle(data + i, len - i))
             return true;
-        data++;
     }
     return false;
 }
@@ -161,7 +165,7 @@ bool usage_event(struct usage_counts *counts, struct usage *usage,
         usage->ended = true;
     if (usage->token_seen && !has_needle(data, len))
         return false;
-    root = json_loadb(data, len, JSON_ALLOW_NUL, NULL);
+    root = json_read(data, len, NULL);
     if (!root)
         return false;
     take_event(counts, usage, root);

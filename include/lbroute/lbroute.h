@@ -96,8 +96,9 @@ enum {
     LBROUTE_ERR_NAME = -9,
     /** A buffer is too small; the needed length was written. Grow it, retry. */
     LBROUTE_ERR_BUFFER = -10,
-    /** A struct from a newer header uses a feature this library lacks.
-     * Upgrade the library or leave the new fields zero. */
+    /** A struct from a newer header uses a feature this library lacks, or
+     * bytes are of a later format. Upgrade the library, leave the new fields
+     * zero, or do without the bytes. */
     LBROUTE_ERR_UNSUPPORTED = -11,
     /** The object is still in use: remove what uses it first. From
      * lbroute_pick() and lbroute_explain(): called from inside one of the
@@ -2503,6 +2504,126 @@ void lbroute_share_init(lbroute_share *share, size_t size);
  */
 int lbroute_pool_shares(lbroute_router *router, lbroute_pool pool, uint64_t now,
                         lbroute_share *shares, size_t capacity, size_t *count);
+
+/** @} */
+/** @defgroup snapshots Snapshots
+ * What a router has learned, as bytes: so that a gateway that is restarted goes
+ * on where it stopped. See `docs/snapshots.md`.
+ * @{ */
+
+/** What lbroute_restore() found and took over. Fill with
+ * lbroute_restore_result_init(). */
+typedef struct lbroute_restore_result {
+    size_t size; /**< sizeof this struct. */
+    /** Targets that the router has by the same name and that nothing was sent
+     * to yet: what was known of them is known again. */
+    uint32_t targets;
+    /** Targets that the router does not have. What was known of them is not
+     * restored. */
+    uint32_t targets_unknown;
+    /** Targets that something was sent to already: what the router has learned
+     * of them itself holds. */
+    uint32_t targets_kept;
+    /** Parts of the snapshot of a kind or version that this library does not
+     * know; they were passed over. */
+    uint32_t sections_skipped;
+    /** 1: digests of sessions and clients were made with this router's key. 0:
+     * with another one, and so nobody is recognised: sessions and KV events
+     * are not restored, and prompts not told apart by client. */
+    int32_t same_key;
+    uint32_t reserved0; /**< 0. */
+    /** Bytes of prompts (8 for each block hash) that targets hold again; what
+     * several hold counts for each. */
+    uint64_t prefix_bytes;
+    uint64_t prefix_bytes_skipped; /**< Those for which there is no room, or no
+                                    * target, or that are compared otherwise
+                                    * now. */
+    uint64_t sessions;             /**< Sessions that are pinned again. */
+    uint64_t sessions_skipped;     /**< Those that are not. */
+    uint64_t kv_sources;           /**< Sources of KV events that go on. */
+    uint64_t kv_sources_skipped; /**< Those that do not: unknown target, or the
+                                  * router has heard of them itself. */
+    uint64_t kv_blocks;          /**< Blocks by KV events that are known. */
+    uint64_t kv_blocks_skipped;  /**< Those that are not. */
+    uint64_t prices;             /**< Prices that are known again. */
+    uint64_t prices_skipped;     /**< Those that the router has already, or has
+                                  * no room for. */
+} lbroute_restore_result;
+
+/**
+ * Prepares a result for lbroute_restore().
+ *
+ * @param result the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_restore_result) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_restore_result_init(lbroute_restore_result *result, size_t size);
+
+/**
+ * Writes down what the router has learned: latency models, turns and shares,
+ * health, adapters, prices, pins of sessions, remembered prompts, and what is
+ * resident by KV events. Not what the host has configured (pools, targets,
+ * parameters), nor requests in flight or waiting, nor counts, nor what engines
+ * report every few seconds. Equal knowledge gives equal bytes, whatever the
+ * order in which targets were added.
+ *
+ * The bytes hold parts of prompts as text where a pool compares text
+ * (`cache_aware` unless `cache_aware.mode` says otherwise): keep them as you
+ * keep prompts.
+ *
+ * @param router the router.
+ * @param now time, ns. Times are written as ages at that time; it moves
+ *     nothing.
+ * @param bytes receives the snapshot; may be NULL if `capacity` is 0, to learn
+ *     the length.
+ * @param capacity how many bytes fit.
+ * @param len receives the length, also with #LBROUTE_ERR_BUFFER. What is
+ *     learned between two calls can make it longer: leave some room, or retry.
+ * @return 0; #LBROUTE_ERR_BUFFER: it is longer, `bytes` hold nothing of use;
+ *     #LBROUTE_ERR_NO_MEMORY; #LBROUTE_ERR_INVALID for NULL.
+ *
+ * [any thread], linear in what is remembered, and the lock is held: about a
+ * millisecond for each megabyte. No effect. Meanwhile it takes memory beyond
+ * lbroute_router_estimate(): 4 bytes for each of `max_kv_blocks` in use, 8 for
+ * each target, pool and price.
+ */
+int lbroute_snapshot(lbroute_router *router, uint64_t now, void *bytes,
+                     size_t capacity, size_t *len);
+
+/**
+ * Takes over what a snapshot says, into a router to which the host has added
+ * its pools, targets and parameters: before the first pick, if all of it shall
+ * be taken over. Targets are found by their names. What they are not used for
+ * any more, and what the router has learned itself by now, is left out and
+ * counted; so a snapshot may be restored again after more targets came.
+ *
+ * The bytes are checked in full before anything happens, whoever wrote them;
+ * they hold nothing that could be executed. That they are a snapshot does not
+ * say that they are true: keep them where only the gateway writes.
+ *
+ * @param router the router.
+ * @param bytes the snapshot.
+ * @param len its length.
+ * @param now time, ns, by this router's clock, which need not be the one of the
+ *     snapshot. What is older than that clock counts as being as old as it.
+ * @param elapsed ns since the snapshot was made, by which everything is older;
+ *     0: unknown, as if it had been made just now.
+ * @param result receives what was found; prepared by
+ *     lbroute_restore_result_init(), or NULL.
+ * @return 0; #LBROUTE_ERR_FORMAT: the bytes are no snapshot, or were changed or
+ *     cut short; #LBROUTE_ERR_UNSUPPORTED: one of a later format altogether;
+ *     #LBROUTE_ERR_NO_MEMORY; #LBROUTE_ERR_INVALID for NULL. Whatever it is but
+ *     0, nothing changed.
+ *
+ * [any thread], linear in the length. The bytes are checked without the lock;
+ * it is held while they are taken over. Meanwhile it takes memory beyond
+ * lbroute_router_estimate(): 56 bytes for each part of a prompt that differs,
+ * 4 for each block, 24 for each target.
+ */
+int lbroute_restore(lbroute_router *router, const void *bytes, size_t len,
+                    uint64_t now, uint64_t elapsed,
+                    lbroute_restore_result *result);
 
 /** @} */
 

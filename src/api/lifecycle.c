@@ -120,7 +120,8 @@ int lbroute_router_estimate(const lbroute_router_options *in, size_t *bytes)
     return LBROUTE_OK;
 }
 
-/* Session and client digests must differ for equal bytes. */
+/* Session and client digests must differ for equal bytes. Keys of blocks begin
+ * alike in routers of the same key, which a snapshot may go between. */
 static void set_keys(struct lbroute_router *router,
                      const lbroute_router_options *options)
 {
@@ -130,6 +131,7 @@ static void set_keys(struct lbroute_router *router,
         key.k0 = lbr_hash_pair(options->seed, 1);
         key.k1 = lbr_hash_pair(options->seed, 2);
     }
+    router->kv_secret = lbr_digest(key, "blocks", 6);
     router->session_key = key;
     router->client_key = key;
     router->client_key.k1 ^= UINT64_C(0x636c69656e74); /* "client" */
@@ -192,7 +194,6 @@ int lbroute_router_create(const lbroute_router_options *in,
     }
     lbr_rng_init(&router->rng, options.seed);
     router->trial_seed = lbr_hash_pair(options.seed, 3);
-    router->kv_secret = lbr_hash_pair(options.seed, 4);
     set_keys(router, &options);
     set_tables(router, &options);
     if (options.header_prefix_len)

@@ -2,21 +2,9 @@
 #include "base/abi.h"
 #include "state/router.h"
 
-static lbroute_price unknown_price(void)
-{
-    lbroute_price price = {0};
-    size_t i;
-
-    price.size = sizeof price;
-    price.input = price.output = price.cached_input = -1;
-    for (i = 0; i < LBROUTE_PRICE_TIERS; i++)
-        price.tiers[i] = (lbroute_price_tier){0, -1, -1, -1};
-    return price;
-}
-
 void lbroute_price_init(lbroute_price *price, size_t size)
 {
-    lbroute_price defaults = unknown_price();
+    lbroute_price defaults = lbr_price_unknown();
 
     lbr_abi_init(price, size, &defaults, sizeof defaults);
 }
@@ -25,7 +13,7 @@ static int read_price(lbroute_price *price, const lbroute_price *in)
 {
     int result;
 
-    *price = unknown_price();
+    *price = lbr_price_unknown();
     result = lbr_abi_read(price, sizeof *price, in);
     return result ? result : lbr_price_check(price);
 }
@@ -33,7 +21,7 @@ static int read_price(lbroute_price *price, const lbroute_price *in)
 /* Without what stands behind the tiers that count. */
 static void store(lbroute_price *own, const lbroute_price *price)
 {
-    *own = unknown_price();
+    *own = lbr_price_unknown();
     own->input = price->input;
     own->output = price->output;
     own->cached_input = price->cached_input;

@@ -28,6 +28,7 @@ void lbr_memory_init(struct lbr_memory *memory,
     memory->held = 0;
     memory->allocations = 0;
     memory->limit = UINT64_MAX;
+    memory->failures = 0;
 }
 
 static void *part_allocate(void *user, size_t bytes)
@@ -60,8 +61,10 @@ void *lbr_memory_new(struct lbr_memory *memory, size_t count, size_t size)
         return NULL;
     memory->allocations++;
     object = memory->allocator.allocate(memory->allocator.user, count * size);
-    if (!object)
+    if (!object) {
+        memory->failures++;
         return NULL;
+    }
     memset(object, 0, count * size);
     memory->held += count * size;
     return object;

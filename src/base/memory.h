@@ -11,6 +11,7 @@ struct lbr_memory {
     uint64_t held;        /* bytes now */
     uint64_t allocations; /* calls so far */
     uint64_t limit;       /* on what is held */
+    uint64_t failures;    /* times that the allocator had nothing */
 };
 
 /* Uses |allocator|, or the C library's heap where its functions are NULL. */

@@ -61,3 +61,29 @@ double lbr_wide_to_double(struct lbr_wide value)
     magnitude = (double)value.high * 18446744073709551616.0 + (double)value.low;
     return negative ? -magnitude : magnitude;
 }
+
+/* Whether it is from -2^126 up to 2^126. */
+static int is_moderate(struct lbr_wide value)
+{
+    return value.high + (UINT64_C(1) << 62) < UINT64_C(1) << 63;
+}
+
+void lbr_wide_save(struct lbr_wide value, struct lbr_writer *writer)
+{
+    static const struct lbr_wide nothing = {0, 0};
+
+    if (!is_moderate(value))
+        value = nothing;
+    lbr_put_u64(writer, value.high);
+    lbr_put_u64(writer, value.low);
+}
+
+struct lbr_wide lbr_wide_load(struct lbr_reader *reader)
+{
+    struct lbr_wide value;
+
+    value.high = lbr_get_u64(reader);
+    value.low = lbr_get_u64(reader);
+    lbr_demand(reader, is_moderate(value));
+    return value;
+}

@@ -4,6 +4,8 @@
 #ifndef LBR_BASE_WIDE_H
 #define LBR_BASE_WIDE_H
 
+#include "base/bytes.h"
+
 #include <stdint.h>
 
 struct lbr_wide {
@@ -53,5 +55,10 @@ struct lbr_wide lbr_wide_divide(struct lbr_wide value, uint32_t divisor);
 
 /* As a double, within one unit in the last place. */
 double lbr_wide_to_double(struct lbr_wide value);
+
+/* As bytes, and back: nothing that is so large that it could not be compared
+ * with its like. */
+void lbr_wide_save(struct lbr_wide value, struct lbr_writer *writer);
+struct lbr_wide lbr_wide_load(struct lbr_reader *reader);
 
 #endif

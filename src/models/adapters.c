@@ -233,3 +233,64 @@ size_t lbr_adapters_estimate(void)
 {
     return (MOST + MOST / 2) * sizeof(struct lbr_adapter);
 }
+
+/* ---- as bytes ---- */
+
+static uint32_t count_seen(const struct lbr_adapters *adapters)
+{
+    uint32_t seen = 0;
+    uint32_t i;
+
+    for (i = 0; i < adapters->count; i++)
+        seen += (uint32_t)(adapters->list[i].seen_at != LBR_NEVER);
+    return seen;
+}
+
+void lbr_adapters_save(const struct lbr_adapters *adapters,
+                       struct lbr_writer *writer)
+{
+    uint32_t i;
+
+    lbr_put_count(writer, (uint64_t)(adapters->slots + INT64_C(1)));
+    if (adapters->slots >= 0)
+        lbr_put_age(writer, adapters->slots_at);
+    lbr_put_count(writer, count_seen(adapters));
+    for (i = 0; i < adapters->count; i++) {
+        if (adapters->list[i].seen_at == LBR_NEVER)
+            continue;
+        lbr_put_u64(writer, adapters->list[i].digest);
+        lbr_put_age(writer, adapters->list[i].seen_at);
+    }
+}
+
+static void load_slots(struct lbr_adapters *adapters, struct lbr_reader *reader)
+{
+    uint64_t slots = lbr_get_count(reader, (uint64_t)INT32_MAX + 1);
+    uint64_t at = slots ? lbr_get_age(reader) : 0;
+
+    if (!adapters)
+        return;
+    adapters->slots = (int32_t)((int64_t)slots - 1);
+    adapters->slots_at = at;
+}
+
+uint32_t lbr_adapters_load(struct lbr_adapters *adapters,
+                           struct lbr_reader *reader)
+{
+    uint64_t count;
+    uint64_t i;
+
+    load_slots(adapters, reader);
+    count = lbr_get_count(reader, MOST);
+    for (i = 0; i < count && !reader->broken; i++) {
+        uint64_t digest = lbr_get_u64(reader);
+        uint64_t at = lbr_get_age(reader);
+
+        lbr_demand(reader, digest != 0);
+        if (adapters && adapters->count < adapters->capacity &&
+            !find(adapters, digest))
+            adapters->list[adapters->count++] =
+                (struct lbr_adapter){digest, at, 0};
+    }
+    return (uint32_t)count;
+}

@@ -9,6 +9,7 @@
 #ifndef LBR_MODELS_ADAPTERS_H
 #define LBR_MODELS_ADAPTERS_H
 
+#include "base/bytes.h"
 #include "base/memory.h"
 
 struct lbr_adapter {
@@ -78,5 +79,19 @@ enum lbr_adapter_room lbr_adapters_room(const struct lbr_adapters *adapters,
 
 /* Upper bound of the memory, growth included. */
 size_t lbr_adapters_estimate(void);
+
+/* As bytes, and back: what is known without a request in flight. Loading only
+ * reads on if |adapters| is NULL; else it fills in what is empty, as far as
+ * lbr_adapters_reserve() has made room. Returns how many there are. */
+void lbr_adapters_save(const struct lbr_adapters *adapters,
+                       struct lbr_writer *writer);
+uint32_t lbr_adapters_load(struct lbr_adapters *adapters,
+                           struct lbr_reader *reader);
+
+/* Whether nothing is known. */
+static inline int lbr_adapters_unknown(const struct lbr_adapters *adapters)
+{
+    return !adapters->count && adapters->slots < 0;
+}
 
 #endif

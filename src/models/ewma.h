@@ -4,6 +4,8 @@
 #ifndef LBR_MODELS_EWMA_H
 #define LBR_MODELS_EWMA_H
 
+#include "base/bytes.h"
+
 #include <stdint.h>
 
 struct lbr_ewma {
@@ -20,5 +22,9 @@ void lbr_ewma_add(struct lbr_ewma *ewma, double value, double alpha,
 
 /* Whether there is a sample not older than |age|. */
 int lbr_ewma_fresh(const struct lbr_ewma *ewma, uint64_t now, uint64_t age);
+
+/* As bytes, and back. */
+void lbr_ewma_save(const struct lbr_ewma *ewma, struct lbr_writer *writer);
+void lbr_ewma_load(struct lbr_ewma *ewma, struct lbr_reader *reader);
 
 #endif

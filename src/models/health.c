@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 
+#include <string.h>
+
 static int speaks(const struct lbr_health *health, lbr_health_mark mark)
 {
     return mark >> 1 == (health->epoch & UINT32_MAX >> 1);
@@ -74,4 +76,31 @@ int lbr_health_failure(struct lbr_health *health, lbr_health_mark mark,
     lbr_health_bench(health, duration, now);
     health->benches++;
     return 1;
+}
+
+/* More benches in a row make none longer. */
+#define MOST_BENCHES 64U
+
+void lbr_health_save(const struct lbr_health *health, struct lbr_writer *writer)
+{
+    uint32_t benches =
+        health->benches < MOST_BENCHES ? health->benches : MOST_BENCHES;
+
+    lbr_put_count(writer, health->failures);
+    lbr_put_count(writer, health->strikes);
+    lbr_put_u8(writer, (uint8_t)benches);
+    lbr_put_u8(writer, (uint8_t)health->unproven);
+    lbr_put_rest(writer, health->unproven ? health->bench_until : 0);
+}
+
+void lbr_health_load(struct lbr_health *health, struct lbr_reader *reader)
+{
+    memset(health, 0, sizeof *health);
+    health->failures = (uint32_t)lbr_get_count(reader, UINT32_MAX);
+    health->strikes = (uint32_t)lbr_get_count(reader, health->failures);
+    health->benches = lbr_get_u8(reader);
+    health->unproven = lbr_get_u8(reader);
+    health->bench_until = lbr_get_rest(reader);
+    lbr_demand(reader,
+               health->benches <= MOST_BENCHES && health->unproven <= 1);
 }

@@ -13,6 +13,8 @@
 #ifndef LBR_MODELS_HEALTH_H
 #define LBR_MODELS_HEALTH_H
 
+#include "base/bytes.h"
+
 #include <stdint.h>
 
 struct lbr_health {
@@ -82,5 +84,17 @@ int lbr_health_failure(struct lbr_health *health, lbr_health_mark mark,
 /* Benches for |duration| from |now|, whatever the failures; 0 makes it well. */
 void lbr_health_bench(struct lbr_health *health, uint64_t duration,
                       uint64_t now);
+
+/* Whether there is nothing to say against it. */
+static inline int lbr_health_is_spotless(const struct lbr_health *health)
+{
+    return !health->unproven && !health->failures;
+}
+
+/* As bytes, and back, but for the requests in flight: whoever loads it has
+ * none. */
+void lbr_health_save(const struct lbr_health *health,
+                     struct lbr_writer *writer);
+void lbr_health_load(struct lbr_health *health, struct lbr_reader *reader);
 
 #endif

@@ -511,3 +511,41 @@ enum lbr_kv_fate lbr_kv_index_unname(struct lbr_kv_index *index,
     lbr_kv_label_unname(&index->labels, label);
     return fate;
 }
+
+/* ---- what was saved ---- */
+
+static int may_restore(struct lbr_kv_index *index, struct lbr_kv_name name,
+                       const struct lbr_kv_saved *saved)
+{
+    if (saved->named && find(index, name))
+        return 0;
+    return lbr_kv_label_reserve(&index->labels) &&
+           count_as(index, lbr_kv_owner_index(name.owner), saved->key, 0,
+                    part_of(saved->copies));
+}
+
+lbr_kv_label lbr_kv_label_restore(struct lbr_kv_index *index,
+                                  struct lbr_kv_owner *owner,
+                                  const struct lbr_kv_saved *saved,
+                                  lbr_kv_label parent)
+{
+    struct lbr_kv_name name = {owner, saved->name};
+    struct lbr_kv_record *record;
+    lbr_kv_label label;
+
+    if (!may_restore(index, name, saved))
+        return 0;
+    label = lbr_kv_label_add(&index->labels, hash_of(name),
+                             lbr_kv_owner_index(owner), saved->name);
+    record = lbr_kv_record(&index->labels, label);
+    lbr_kv_set_word(record->key, saved->key);
+    if (parent && lbr_kv_record(&index->labels, parent)->owner == record->owner)
+        record->parent = parent;
+    gain_child(index, record->parent);
+    memcpy(record->copies, saved->copies, LBR_KV_MEDIA);
+    count_copies(index, owner, no_copies, record->copies);
+    count_label(index, owner);
+    if (!saved->named)
+        lbr_kv_label_unname(&index->labels, label);
+    return label;
+}

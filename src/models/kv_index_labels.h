@@ -123,6 +123,13 @@ lbr_kv_label lbr_kv_label_add(struct lbr_kv_labels *labels, uint64_t hash,
 /* Takes its name from a label: nobody finds it any more. */
 void lbr_kv_label_unname(struct lbr_kv_labels *labels, lbr_kv_label label);
 
+/* Lets places be used from the first on again; there is no label. */
+static inline void lbr_kv_labels_rewind(struct lbr_kv_labels *labels)
+{
+    labels->used = 0;
+    labels->free_head = 0;
+}
+
 /* Removes a label that is there. */
 void lbr_kv_label_remove(struct lbr_kv_labels *labels, lbr_kv_label label);
 

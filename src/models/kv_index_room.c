@@ -40,6 +40,11 @@ void lbr_kv_room_sweep_owner(struct lbr_kv_index *index)
     while (index->retired_labels && steps--)
         if (is_retired(index, next_label(index)))
             (void)lbr_kv_label_forget(index, index->hand);
+    if (index->labels.live)
+        return;
+    /* Places are taken in order again. */
+    lbr_kv_labels_rewind(&index->labels);
+    index->hand = index->end = 0;
 }
 
 /* Whether a label is the end of a prompt, and of somebody who has more than an

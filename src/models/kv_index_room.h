@@ -20,4 +20,18 @@ int lbr_kv_label_forget(struct lbr_kv_index *index, lbr_kv_label label);
 /* The same of a label without children; its parent has one child less. */
 int lbr_kv_label_end(struct lbr_kv_index *index, lbr_kv_label label);
 
+/* A label as it was saved: all it is but for its parent's place. */
+struct lbr_kv_saved {
+    uint64_t name, key;
+    uint8_t copies[LBR_KV_MEDIA];
+    int named;
+};
+
+/* Adds a label after |parent| (0: none), making no room for it. Returns the
+ * label; 0: there is no room, or another of that name. */
+lbr_kv_label lbr_kv_label_restore(struct lbr_kv_index *index,
+                                  struct lbr_kv_owner *owner,
+                                  const struct lbr_kv_saved *saved,
+                                  lbr_kv_label parent);
+
 #endif

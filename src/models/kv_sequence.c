@@ -74,3 +74,76 @@ void lbr_kv_sequence_see(struct lbr_kv_sequence *sequence, uint64_t number)
     if (number >= sequence->ahead)
         sequence->ahead = number + 1;
 }
+
+/* ---- as bytes ---- */
+
+/* A time that is no number is not known. */
+static void put_time(struct lbr_writer *writer, double time)
+{
+    lbr_put_u8(writer, isfinite(time) != 0);
+    if (isfinite(time))
+        lbr_put_real(writer, time);
+}
+
+static double get_time(struct lbr_reader *reader)
+{
+    uint8_t known = lbr_get_u8(reader);
+
+    lbr_demand(reader, known <= 1);
+    return known ? lbr_get_real(reader) : (double)NAN;
+}
+
+static uint8_t count_taken(const struct lbr_kv_sequence *sequence)
+{
+    uint8_t count = 0;
+    uint32_t i;
+
+    for (i = 0; i < LBR_KV_REMEMBERED; i++)
+        if (sequence->taken[i].number != LBR_KV_NO_NUMBER)
+            count++;
+    return count;
+}
+
+void lbr_kv_sequence_save(const struct lbr_kv_sequence *sequence, uint64_t open,
+                          struct lbr_writer *writer)
+{
+    uint64_t ahead = sequence->ahead;
+    uint32_t i;
+
+    if (open != LBR_KV_NO_NUMBER && ahead < sequence->next)
+        ahead = sequence->next;
+    lbr_put_u64(writer, open != LBR_KV_NO_NUMBER ? open : sequence->next);
+    lbr_put_u64(writer, ahead);
+    put_time(writer, sequence->time);
+    lbr_put_u8(writer, count_taken(sequence));
+    for (i = 0; i < LBR_KV_REMEMBERED; i++) {
+        const struct lbr_kv_stamp *stamp = &sequence->taken[i];
+
+        if (stamp->number == LBR_KV_NO_NUMBER)
+            continue;
+        lbr_put_u64(writer, stamp->number);
+        lbr_put_u64(writer, stamp->digest);
+        put_time(writer, stamp->time);
+    }
+}
+
+void lbr_kv_sequence_load(struct lbr_kv_sequence *sequence,
+                          struct lbr_reader *reader)
+{
+    uint8_t count;
+
+    begin(sequence, lbr_get_u64(reader));
+    sequence->ahead = lbr_get_u64(reader);
+    sequence->time = get_time(reader);
+    count = lbr_get_u8(reader);
+    lbr_demand(reader, count <= LBR_KV_REMEMBERED);
+    while (count-- && !reader->broken) {
+        struct lbr_kv_stamp stamp;
+
+        stamp.number = lbr_get_u64(reader);
+        stamp.digest = lbr_get_u64(reader);
+        stamp.time = get_time(reader);
+        lbr_demand(reader, stamp.number != LBR_KV_NO_NUMBER);
+        sequence->taken[stamp.number % LBR_KV_REMEMBERED] = stamp;
+    }
+}

@@ -12,6 +12,8 @@
 #ifndef LBR_MODELS_KV_SEQUENCE_H
 #define LBR_MODELS_KV_SEQUENCE_H
 
+#include "base/bytes.h"
+
 #include <stdint.h>
 
 #define LBR_KV_REMEMBERED 64U
@@ -62,5 +64,12 @@ static inline int lbr_kv_sequence_broken(const struct lbr_kv_sequence *sequence)
     return sequence->next != LBR_KV_NO_NUMBER &&
            sequence->ahead > sequence->next;
 }
+
+/* As bytes, and back. The batch with |open| was taken over, but not all of it
+ * (LBR_KV_NO_NUMBER: there is none such): it is missing again. */
+void lbr_kv_sequence_save(const struct lbr_kv_sequence *sequence, uint64_t open,
+                          struct lbr_writer *writer);
+void lbr_kv_sequence_load(struct lbr_kv_sequence *sequence,
+                          struct lbr_reader *reader);
 
 #endif

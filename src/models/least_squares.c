@@ -315,3 +315,57 @@ void lbr_least_squares_add(struct lbr_least_squares *model, double queue,
     model->samples++;
     renew_plane(model, prior);
 }
+
+/* ---- sound or not ---- */
+
+/* Of coefficients and sums, of their inverses, and of ratios. */
+#define LARGEST_SUM 1e100
+#define LARGEST_RATIO 1e40
+#define LEAST_LEVEL 1e-30
+
+static int are_within(const double *values, size_t count, double least,
+                      double most)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        if (!(values[i] >= least && values[i] <= most))
+            return 0;
+    return 1;
+}
+
+/* Whether the sums are those of some samples: then every pivot is positive
+ * once the ridge is there. */
+static int are_sums(const struct lbr_least_squares *model)
+{
+    struct lbr_least_squares scratch = *model;
+    struct equations equations = with_ridge(model, NULL);
+    double b[3];
+
+    if (!(model->info[A00] > 0) || model->info[A11] < 0 || model->info[A22] < 0)
+        return 0;
+    solve_all(&scratch, &equations, b);
+    return are_within(scratch.pivots, 3, 0, LARGEST_SUM) &&
+           scratch.pivots[0] > 0 && scratch.pivots[1] > 0 &&
+           scratch.pivots[2] > 0;
+}
+
+int lbr_plane_is_sound(const struct lbr_plane *plane)
+{
+    return are_within(&plane->base, 1, -LARGEST_RATIO, LARGEST_RATIO) &&
+           are_within(&plane->per_queue, 1, 0, LARGEST_RATIO) &&
+           are_within(&plane->per_input, 1, 0, LARGEST_RATIO);
+}
+
+int lbr_least_squares_is_sound(const struct lbr_least_squares *model)
+{
+    return are_within(model->info, 6, -LARGEST_SUM, LARGEST_SUM) &&
+           are_within(model->moments, 3, -LARGEST_SUM, LARGEST_SUM) &&
+           are_within(model->pivots, 3, 0, LARGEST_SUM) &&
+           are_within(model->lower, 3, -LARGEST_RATIO, LARGEST_RATIO) &&
+           lbr_plane_is_sound(&model->plane) &&
+           are_within(&model->usual_error, 1, LEAST_ERROR, MOST_ERROR) &&
+           are_within(&model->level, 1, LEAST_LEVEL, LARGEST) &&
+           !(model->pinned & ~(unsigned)(PIN_QUEUE | PIN_INPUT)) &&
+           are_sums(model);
+}

@@ -29,6 +29,8 @@
 #ifndef LBR_MODELS_LEAST_SQUARES_H
 #define LBR_MODELS_LEAST_SQUARES_H
 
+#include "base/bytes.h"
+
 #include <stdint.h>
 
 /* Samples from which on a plane counts as known. */
@@ -86,5 +88,19 @@ static inline int lbr_least_squares_known(const struct lbr_least_squares *model)
 void lbr_least_squares_add(struct lbr_least_squares *model, double queue,
                            double input, double value,
                            const struct lbr_plane *prior);
+
+/* Whether everything about a model with samples is as samples make it: then no
+ * further one can lead out of the finite numbers. */
+int lbr_least_squares_is_sound(const struct lbr_least_squares *model);
+
+/* As bytes, and back. One that is not sound is saved as one without samples. */
+void lbr_least_squares_save(const struct lbr_least_squares *model,
+                            struct lbr_writer *writer);
+void lbr_least_squares_load(struct lbr_least_squares *model,
+                            struct lbr_reader *reader);
+/* Likewise of a plane alone. */
+int lbr_plane_is_sound(const struct lbr_plane *plane);
+void lbr_plane_save(const struct lbr_plane *plane, struct lbr_writer *writer);
+void lbr_plane_load(struct lbr_plane *plane, struct lbr_reader *reader);
 
 #endif

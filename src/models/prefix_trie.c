@@ -91,28 +91,48 @@ static size_t common(const struct lbr_trie *trie, const unsigned char *a,
     return same - same % trie->unit;
 }
 
-struct lbr_trie_match lbr_trie_find(const struct lbr_trie *trie, uint64_t root,
-                                    const void *bytes, size_t length)
+static inline struct lbr_trie_match find_from(const struct lbr_trie *trie,
+                                              struct lbr_trie_match match,
+                                              uint64_t root,
+                                              const unsigned char *prompt,
+                                              size_t length)
 {
-    const unsigned char *prompt = bytes;
-    struct lbr_trie_match match = {NULL, 0};
+    size_t done = 0;
 
-    while (match.matched < length) {
+    while (done < length) {
         struct lbr_trie_node *child =
-            lbr_trie_child(trie, match.node, root, prompt + match.matched);
+            lbr_trie_child(trie, match.node, root, prompt + done);
         size_t same;
 
         if (!child)
             break;
-        same =
-            common(trie, lbr_trie_run(child), prompt + match.matched,
-                   trie->unit, shorter(child->length, length - match.matched));
+        same = common(trie, lbr_trie_run(child), prompt + done, trie->unit,
+                      shorter(child->length, length - done));
         match.node = child;
-        match.matched += same;
+        done += same;
         if (same < child->length)
             break;
     }
+    match.matched += done;
     return match;
+}
+
+struct lbr_trie_match lbr_trie_find(const struct lbr_trie *trie, uint64_t root,
+                                    const void *bytes, size_t length)
+{
+    struct lbr_trie_match nothing = {NULL, 0};
+
+    return find_from(trie, nothing, root, bytes, length);
+}
+
+struct lbr_trie_match lbr_trie_find_below(const struct lbr_trie *trie,
+                                          struct lbr_trie_node *node,
+                                          uint64_t root, const void *bytes,
+                                          size_t length)
+{
+    struct lbr_trie_match match = {node, node ? node->start + node->length : 0};
+
+    return find_from(trie, match, root, bytes, length);
 }
 
 int lbr_trie_holds(const struct lbr_trie *trie,
@@ -351,7 +371,7 @@ static size_t add_leaf(struct lbr_trie *trie, struct lbr_trie_match *path,
             lbr_arena_give(&trie->texts, text);
             return 0;
         }
-    lbr_trie_link(trie, node, text, (uint32_t)run);
+    lbr_trie_link(trie, node, text, 0, (uint32_t)run);
     *last = hold_next(trie, node, owner, *last);
     if (!*last) {
         lbr_trie_free_node(trie, node);
@@ -379,8 +399,8 @@ static void append(struct lbr_trie *trie, struct lbr_trie_match *path,
     }
 }
 
-static void set_budget(struct lbr_trie *trie, struct lbr_trie_owner *owner,
-                       size_t budget)
+void lbr_trie_set_budget(struct lbr_trie *trie, struct lbr_trie_owner *owner,
+                         size_t budget)
 {
     if (owner->budget != budget) {
         trie->budgets -= owner->budget;
@@ -408,7 +428,7 @@ void lbr_trie_record(struct lbr_trie *trie, struct lbr_trie_match path,
     struct lbr_trie_hold *last;
     int fits;
 
-    set_budget(trie, owner, budget);
+    lbr_trie_set_budget(trie, owner, budget);
     fits = lbr_trie_cut(trie, &path);
     last = touch(trie, path.node, owner, &missing);
     for (; missing; missing = missing->below) {
@@ -438,6 +458,6 @@ void lbr_trie_purge(struct lbr_trie *trie, struct lbr_trie_owner *owner)
     if (owner->over.next)
         lbr_list_remove(&owner->over);
     owner->over.next = NULL;
-    set_budget(trie, owner, 0);
+    lbr_trie_set_budget(trie, owner, 0);
     lbr_trie_settle(trie);
 }

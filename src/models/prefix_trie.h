@@ -49,7 +49,7 @@ struct lbr_trie_uses {
 #define LBR_TRIE_EPOCH 128U
 
 struct lbr_trie_node {
-    struct lbr_slot slot;
+    struct lbr_slot slot;         /* spare: scratch, its number in a snapshot */
     struct lbr_trie_node *parent; /* NULL: below the root key */
     struct lbr_trie_text *text;
     uint32_t offset, length; /* bytes of the text */
@@ -147,6 +147,14 @@ static inline size_t lbr_trie_depth(struct lbr_trie_match match,
 
     return end < match.matched ? end : match.matched;
 }
+
+/* The same below |node|, all of which is known; NULL: the root key. Bytes on
+ * the whole path count as matched, those of the prompt at |bytes| are what
+ * comes after it. */
+struct lbr_trie_match lbr_trie_find_below(const struct lbr_trie *trie,
+                                          struct lbr_trie_node *node,
+                                          uint64_t root, const void *bytes,
+                                          size_t length);
 
 /* Whether |owner| holds |node|. */
 int lbr_trie_holds(const struct lbr_trie *trie,

@@ -13,6 +13,10 @@ struct lbr_account *lbr_account_enter(struct lbr_shared_trie *shared,
                                       uint64_t client, uint64_t now,
                                       const struct lbr_share_rules *rules);
 
+/* What an owner is bound by from now on. */
+void lbr_shared_set_rules(struct lbr_shared_owner *owner,
+                          const struct lbr_share_rules *rules);
+
 /* Frees an account without claims. */
 void lbr_account_free(struct lbr_shared_trie *shared,
                       struct lbr_account *account);

@@ -195,7 +195,7 @@ static int add_leaf(struct entry *entry, uint64_t root,
             lbr_arena_give(&trie->texts, text);
         return 0;
     }
-    lbr_trie_link(trie, node, text, (uint32_t)run);
+    lbr_trie_link(trie, node, text, 0, (uint32_t)run);
     handle = node->slot.handle;
     if (claim_node(entry, node)) {
         path->node = node;
@@ -244,6 +244,13 @@ static void append(struct entry *entry, uint64_t root,
     }
 }
 
+void lbr_shared_set_rules(struct lbr_shared_owner *owner,
+                          const struct lbr_share_rules *rules)
+{
+    owner->owner.budget = SIZE_MAX; /* blocks count here, not bytes */
+    owner->most_claims = CLAIMS_PER_BLOCK * rules->capacity + CLAIMS_AT_LEAST;
+}
+
 void lbr_shared_record(struct lbr_shared_trie *shared,
                        struct lbr_trie_match match, uint64_t root,
                        const void *blocks, size_t length,
@@ -253,8 +260,7 @@ void lbr_shared_record(struct lbr_shared_trie *shared,
     struct entry entry = {shared, NULL, rules, match, NULL, NULL};
     int fits;
 
-    owner->owner.budget = SIZE_MAX; /* blocks count here, not bytes */
-    owner->most_claims = CLAIMS_PER_BLOCK * rules->capacity + CLAIMS_AT_LEAST;
+    lbr_shared_set_rules(owner, rules);
     enter_client(&entry, root, blocks, length, owner, client, now);
     if (entry.account) {
         fits = lbr_trie_cut(&shared->trie, &entry.path);

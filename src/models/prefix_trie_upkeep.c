@@ -114,10 +114,10 @@ struct lbr_trie_text *lbr_trie_compose(struct lbr_trie *trie,
 }
 
 void lbr_trie_link(struct lbr_trie *trie, struct lbr_trie_node *node,
-                   struct lbr_trie_text *text, uint32_t length)
+                   struct lbr_trie_text *text, uint32_t offset, uint32_t length)
 {
     node->text = text;
-    node->offset = 0;
+    node->offset = offset;
     node->length = length;
     lbr_map_add(&trie->children, key_of(trie, node),
                 lbr_slab_index(node->slot.handle));
@@ -335,7 +335,7 @@ static void join(struct lbr_trie *trie, struct lbr_trie_node *node,
     lbr_slab_give(&trie->nodes, node);
 }
 
-static void join_pending(struct lbr_trie *trie)
+void lbr_trie_join(struct lbr_trie *trie)
 {
     while (!lbr_list_empty(&trie->pending)) {
         struct lbr_trie_node *node =
@@ -360,7 +360,7 @@ void lbr_trie_settle(struct lbr_trie *trie)
         owner->over.next = NULL;
         (void)lbr_trie_make_room(trie, owner, 0, NULL);
     }
-    join_pending(trie);
+    lbr_trie_join(trie);
 }
 
 struct lbr_trie_node *lbr_trie_new_node(struct lbr_trie *trie,

@@ -48,9 +48,11 @@ struct lbr_trie_text *lbr_trie_compose(struct lbr_trie *trie,
                                        const struct lbr_trie_node *node,
                                        const unsigned char *bytes, size_t run);
 
-/* Gives a new leaf its text of |length| bytes, and makes it findable. */
+/* Gives a new leaf its |length| bytes of a text, from |offset| on, and makes it
+ * findable. */
 void lbr_trie_link(struct lbr_trie *trie, struct lbr_trie_node *node,
-                   struct lbr_trie_text *text, uint32_t length);
+                   struct lbr_trie_text *text, uint32_t offset,
+                   uint32_t length);
 
 /* Gives a leaf that |owner| alone holds another text, |more| bytes longer. */
 void lbr_trie_replace_text(struct lbr_trie *trie, struct lbr_trie_node *node,
@@ -103,6 +105,14 @@ int lbr_trie_cut(struct lbr_trie *trie, struct lbr_trie_match *path);
 
 /* Counts a request that went through |node| and all above it. */
 void lbr_trie_note_request(struct lbr_trie *trie, struct lbr_trie_node *node);
+
+/* What an owner may hold from now on, and what the trie's memory may be for
+ * it; call before anything is added. */
+void lbr_trie_set_budget(struct lbr_trie *trie, struct lbr_trie_owner *owner,
+                         size_t budget);
+
+/* Joins what splits left behind. */
+void lbr_trie_join(struct lbr_trie *trie);
 
 /* What must wait until no node is in use: brings owners that splits put above
  * their budget back to it, and joins what splits left behind. */

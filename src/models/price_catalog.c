@@ -148,3 +148,67 @@ size_t lbr_prices_estimate(uint32_t limit)
     return lbr_slab_estimate(sizeof(struct lbr_price), CHUNK_BITS, limit) +
            lbr_map_estimate(limit) + LBR_TEXT_LONGEST * (size_t)limit;
 }
+
+/* ---- as bytes ---- */
+
+lbroute_price lbr_price_unknown(void)
+{
+    lbroute_price price = {0};
+    size_t i;
+
+    price.size = sizeof price;
+    price.input = price.output = price.cached_input = -1;
+    for (i = 0; i < LBROUTE_PRICE_TIERS; i++)
+        price.tiers[i] = (lbroute_price_tier){0, -1, -1, -1};
+    return price;
+}
+
+/* Unknown, -1, is 0 in bytes. */
+static void put_rate(struct lbr_writer *writer, int64_t rate)
+{
+    lbr_put_count(writer, (uint64_t)rate + 1);
+}
+
+static int64_t get_rate(struct lbr_reader *reader)
+{
+    return (int64_t)lbr_get_count(reader, (uint64_t)INT64_MAX + 1) - 1;
+}
+
+void lbr_price_save(const struct lbr_price *price, struct lbr_writer *writer)
+{
+    const lbroute_price *value = &price->value;
+    uint32_t i;
+
+    lbr_put_text(writer, price->key.bytes, price->key.length);
+    put_rate(writer, value->input);
+    put_rate(writer, value->output);
+    put_rate(writer, value->cached_input);
+    lbr_put_count(writer, value->tier_count);
+    for (i = 0; i < value->tier_count; i++) {
+        put_rate(writer, value->tiers[i].above_tokens);
+        put_rate(writer, value->tiers[i].input);
+        put_rate(writer, value->tiers[i].output);
+        put_rate(writer, value->tiers[i].cached_input);
+    }
+}
+
+void lbr_price_load(struct lbr_text *key, lbroute_price *value,
+                    struct lbr_reader *reader)
+{
+    uint32_t i;
+
+    *value = lbr_price_unknown();
+    key->bytes = lbr_get_text(reader, &key->length);
+    value->input = get_rate(reader);
+    value->output = get_rate(reader);
+    value->cached_input = get_rate(reader);
+    value->tier_count = (uint32_t)lbr_get_count(reader, LBROUTE_PRICE_TIERS);
+    for (i = 0; i < value->tier_count; i++) {
+        value->tiers[i].above_tokens = get_rate(reader);
+        value->tiers[i].input = get_rate(reader);
+        value->tiers[i].output = get_rate(reader);
+        value->tiers[i].cached_input = get_rate(reader);
+    }
+    lbr_demand(reader,
+               lbr_text_is_name(*key, 0) && lbr_price_check(value) == 0);
+}

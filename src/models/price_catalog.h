@@ -9,6 +9,7 @@
 #ifndef LBR_MODELS_PRICE_CATALOG_H
 #define LBR_MODELS_PRICE_CATALOG_H
 
+#include "base/bytes.h"
 #include "base/text.h"
 #include "base/wide.h"
 #include "containers/map.h"
@@ -58,5 +59,13 @@ int lbr_price_cost(const lbroute_price *price, const struct lbr_usage *usage,
                    struct lbr_wide *cost);
 
 size_t lbr_prices_estimate(uint32_t limit);
+
+/* A price without any figure. */
+lbroute_price lbr_price_unknown(void);
+
+/* A key and its price as bytes, and back: the text stands in the bytes. */
+void lbr_price_save(const struct lbr_price *price, struct lbr_writer *writer);
+void lbr_price_load(struct lbr_text *key, lbroute_price *value,
+                    struct lbr_reader *reader);
 
 #endif

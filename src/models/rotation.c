@@ -69,3 +69,20 @@ void lbr_rotation_serve(struct lbr_rotation *rotation,
     place->node.value = last_turn(rotation);
     lbr_rotation_set_active(rotation, place, active);
 }
+
+struct lbr_wide lbr_rotation_lead(const struct lbr_rotation *rotation,
+                                  const struct lbr_rotation_place *place)
+{
+    return lbr_wide_sub(place->node.value, last_turn(rotation));
+}
+
+void lbr_rotation_set_lead(struct lbr_rotation *rotation,
+                           struct lbr_rotation_place *place,
+                           struct lbr_wide lead)
+{
+    int active = place->active;
+
+    lbr_rotation_set_active(rotation, place, 0);
+    place->node.value = lbr_wide_add(last_turn(rotation), lead);
+    lbr_rotation_set_active(rotation, place, active);
+}

@@ -52,4 +52,12 @@ static inline int lbr_rotation_before(const struct lbr_rotation_place *a,
 void lbr_rotation_serve(struct lbr_rotation *rotation,
                         struct lbr_rotation_place *place);
 
+/* How far a place's turn is before that of whoever was just served, and how it
+ * is put there. */
+struct lbr_wide lbr_rotation_lead(const struct lbr_rotation *rotation,
+                                  const struct lbr_rotation_place *place);
+void lbr_rotation_set_lead(struct lbr_rotation *rotation,
+                           struct lbr_rotation_place *place,
+                           struct lbr_wide lead);
+
 #endif

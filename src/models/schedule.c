@@ -229,13 +229,26 @@ void lbr_schedule_gain(struct lbr_schedule *schedule, struct lbr_turn *turn)
         lbr_wide_sub(nothing, lbr_schedule_weight_of(schedule, turn)));
 }
 
+struct lbr_wide lbr_schedule_sum(const struct lbr_schedule *schedule,
+                                 const struct lbr_turn *turn)
+{
+    return lbr_wide_sub(lbr_schedule_bid(schedule, turn),
+                        lbr_schedule_weight_of(schedule, turn));
+}
+
+void lbr_schedule_set_sum(struct lbr_schedule *schedule, struct lbr_turn *turn,
+                          struct lbr_wide sum)
+{
+    lbr_schedule_pay(schedule, turn,
+                     lbr_wide_sub(lbr_schedule_sum(schedule, turn), sum));
+}
+
 void lbr_schedule_clamp(struct lbr_schedule *schedule, struct lbr_turn *turn,
                         struct lbr_wide total)
 {
     struct lbr_wide nothing = {0, 0};
     struct lbr_wide lowest = lbr_wide_sub(nothing, total);
-    struct lbr_wide sum = lbr_wide_sub(lbr_schedule_bid(schedule, turn),
-                                       lbr_schedule_weight_of(schedule, turn));
+    struct lbr_wide sum = lbr_schedule_sum(schedule, turn);
 
     if (lbr_wide_less(total, sum))
         lbr_schedule_pay(schedule, turn, lbr_wide_sub(sum, total));

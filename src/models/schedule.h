@@ -96,6 +96,12 @@ void lbr_schedule_pay(struct lbr_schedule *schedule, struct lbr_turn *turn,
 void lbr_schedule_clamp(struct lbr_schedule *schedule, struct lbr_turn *turn,
                         struct lbr_wide total);
 
+/* A turn's sum, and how it is given another one. */
+struct lbr_wide lbr_schedule_sum(const struct lbr_schedule *schedule,
+                                 const struct lbr_turn *turn);
+void lbr_schedule_set_sum(struct lbr_schedule *schedule, struct lbr_turn *turn,
+                          struct lbr_wide sum);
+
 static inline struct lbr_wide lbr_schedule_weight_of(
     const struct lbr_schedule *schedule, const struct lbr_turn *turn)
 {

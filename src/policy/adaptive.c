@@ -229,7 +229,7 @@ static uint32_t trial(const struct lbr_pick *pick, const struct window *window)
     lbr_rng_init(
         &rng, lbr_hash_pair(lbr_hash_seeded(pool->name.bytes, pool->name.length,
                                             pick->router->trial_seed),
-                            pool->picks));
+                            lbr_pool_picks(pool)));
     if (lbr_rng_next(&rng) / 4294967296.0 >= pool->params.adaptive.exploration)
         return LBR_BITS_NONE;
     for (i = next_in_window(pick, window, 0); i != LBR_BITS_NONE;
@@ -261,7 +261,8 @@ static void blend(struct lbr_pick *pick, struct lbr_choice *choice)
 static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 {
     if (pick->router->adaptive_off ||
-        pick->scope.pool->picks < params_of(pick)->adaptive.min_picks ||
+        lbr_pool_picks(pick->scope.pool) <
+            params_of(pick)->adaptive.min_picks ||
         !knows_enough(pick))
         lbr_strategy_pipeline.choose(pick, choice);
     else

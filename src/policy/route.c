@@ -35,7 +35,7 @@ static void find_pin(struct lbr_pick *pick)
         key = pick->ask->ring_key;
     if (!key)
         return;
-    pick->pin_key = lbr_hash_pair(key, pool->slot.handle);
+    pick->pin_key = lbr_hash_pair(key, pool->pin_key);
     pick->session = lbr_sessions_find(&pick->router->sessions, pick->pin_key,
                                       pick->now, pool->params.session_ttl);
 }

@@ -218,19 +218,64 @@ static void add_to_rotation(struct lbr_group *group, uint32_t position)
         position ? &lbr_group_member(group, position - 1)->place : NULL, front);
 }
 
-void lbr_group_clamp_turns(struct lbr_group *group)
+/* What one round of the weights as they are configured amounts to. */
+static struct lbr_wide round_of(const struct lbr_group *group)
 {
     struct lbr_wide total = {0, 0};
     uint32_t i;
 
-    if (!(group->uses & LBR_USES_SCHEDULE))
-        return;
     for (i = 0; i < group->count; i++)
         total =
             lbr_wide_add(total, lbr_schedule_weight(group->members[i]->weight));
+    return total;
+}
+
+static void clamp_turns(struct lbr_group *group, struct lbr_wide bound)
+{
+    uint32_t i;
+
     for (i = 0; i < group->count; i++)
         lbr_schedule_clamp(&group->schedule, &lbr_group_member(group, i)->turn,
-                           total);
+                           bound);
+}
+
+void lbr_group_clamp_turns(struct lbr_group *group)
+{
+    if (group->uses & LBR_USES_SCHEDULE)
+        clamp_turns(group, round_of(group));
+}
+
+/* Whether the sums of all turns are at most a round each, on average. */
+static int are_even(const struct lbr_group *group, struct lbr_wide round)
+{
+    struct lbr_wide sum = {0, 0};
+    struct lbr_wide most = {0, 0};
+    uint32_t i;
+
+    for (i = 0; i < group->count; i++) {
+        sum = lbr_wide_add(sum,
+                           lbr_schedule_sum(&group->schedule,
+                                            &lbr_group_member(group, i)->turn));
+        most = lbr_wide_add(most, round);
+    }
+    return !lbr_wide_less(most, sum) &&
+           !lbr_wide_less(lbr_wide_add(sum, most), (struct lbr_wide){0, 0});
+}
+
+/* Serving leaves the sum of all as it is, so that as long as it is even nobody
+ * is ever further off than another round. */
+void lbr_group_accept_turns(struct lbr_group *group)
+{
+    struct lbr_wide nothing = {0, 0};
+    struct lbr_wide round = round_of(group);
+    uint32_t i;
+
+    if (!(group->uses & LBR_USES_SCHEDULE))
+        return;
+    clamp_turns(group, lbr_wide_add(round, round));
+    for (i = 0; i < group->count && !are_even(group, round); i++)
+        lbr_schedule_set_sum(&group->schedule,
+                             &lbr_group_member(group, i)->turn, nothing);
 }
 
 int lbr_group_admit(struct lbr_group *group, struct lbr_memory *memory,

@@ -71,6 +71,7 @@ struct lbr_group {
     struct lbr_latency_mean latency_mean;
     uint64_t room_key; /* a group of the same key takes the room over */
     struct lbr_throughput throughput;
+    uint64_t saved_by; /* scratch: number of the snapshot that wrote it */
 };
 
 struct lbr_member *lbr_group_member(const struct lbr_group *group,
@@ -123,6 +124,10 @@ int lbr_group_place(struct lbr_group *group, struct lbr_member *member,
 /* Call after the configured weights of the members have shrunk: nobody keeps
  * more credit or debt in the schedule than one round of the new weights. */
 void lbr_group_clamp_turns(struct lbr_group *group);
+
+/* Call after turns were given sums from elsewhere: what no service could have
+ * led to is no credit or debt. */
+void lbr_group_accept_turns(struct lbr_group *group);
 
 /* Brings what depends on time to |now|. */
 void lbr_group_renew(struct lbr_group *group, uint64_t now);

@@ -131,16 +131,19 @@ static void forget(struct lbr_kv_store *store, struct lbr_kv_source *source)
     source->owner = NULL;
 }
 
+void lbr_kv_source_drop(struct lbr_kv_store *store,
+                        struct lbr_kv_source *source)
+{
+    lbr_kv_aside_drop_all(store, source);
+    forget(store, source);
+    lbr_list_remove(&source->siblings);
+    lbr_slab_give(&store->sources, source);
+}
+
 void lbr_kv_side_purge(struct lbr_kv_store *store, struct lbr_kv_side *side)
 {
-    while (!lbr_list_empty(&side->sources)) {
-        struct lbr_kv_source *source = source_of(side->sources.next);
-
-        lbr_kv_aside_drop_all(store, source);
-        forget(store, source);
-        lbr_list_remove(&source->siblings);
-        lbr_slab_give(&store->sources, source);
-    }
+    while (!lbr_list_empty(&side->sources))
+        lbr_kv_source_drop(store, source_of(side->sources.next));
     if (side->speculation)
         lbr_kv_owner_retire(&store->index, side->speculation);
     side->speculation = NULL;

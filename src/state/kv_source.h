@@ -62,7 +62,7 @@ enum lbr_kv_open {
 };
 
 struct lbr_kv_source {
-    struct lbr_slot slot;
+    struct lbr_slot slot; /* spare: being restored */
     struct lbr_link siblings;
     struct lbr_target *target;
     uint32_t number;
@@ -141,7 +141,9 @@ int lbr_kv_source_get(struct lbr_kv_store *store, struct lbr_target *target,
                       struct lbr_kv_side *side, uint32_t number,
                       struct lbr_kv_source **source);
 
-/* Ends all sources of a target. */
+/* Ends a source; all of a target. */
+void lbr_kv_source_drop(struct lbr_kv_store *store,
+                        struct lbr_kv_source *source);
 void lbr_kv_side_purge(struct lbr_kv_store *store, struct lbr_kv_side *side);
 
 /* Forgets what a source said, and which batch is next. */

@@ -24,7 +24,8 @@ struct lbr_pool {
     unsigned uses;                /* LBR_USES_ bits of the strategy */
     enum lbr_trie_kind trie_kind; /* of its groups, if they keep a trie */
     uint32_t targets;
-    uint64_t picks; /* of its targets */
+    uint64_t picks;         /* of its targets */
+    uint64_t earlier_picks; /* before the process was restarted */
     struct lbr_params params;
     uint32_t cap;                   /* on a target's limit; 0: none */
     struct lbr_admission admission; /* of hybrid pools */
@@ -32,6 +33,7 @@ struct lbr_pool {
     struct lbr_link stages; /* of the host's own */
     uint64_t kv_sizes; /* of blocks, as KV events say; see state/kv_sizes.h */
     struct lbr_text name; /* own allocation */
+    uint64_t pin_key;     /* of its pins; follows from the name */
 };
 
 struct lbr_model {
@@ -56,6 +58,12 @@ void lbr_pool_wake(const struct lbr_pool *pool);
 /* Undoes an admission. */
 void lbr_pool_restore(struct lbr_pool *pool,
                       const struct lbr_admission *before);
+
+/* Picks of its targets so far, in all runs of the process. */
+static inline uint64_t lbr_pool_picks(const struct lbr_pool *pool)
+{
+    return pool->earlier_picks + pool->picks;
+}
 
 /* The group of |tier| in a list of groups, or NULL. */
 static inline struct lbr_group *lbr_groups_find(struct lbr_group *groups,

@@ -94,6 +94,7 @@ int lbr_pool_create(struct lbroute_router *router, struct lbr_text name,
         return result;
     *pool = object;
     (*pool)->name = copy;
+    (*pool)->pin_key = key_of(copy);
     lbr_list_init(&(*pool)->stages);
     return LBROUTE_OK;
 }

@@ -48,6 +48,7 @@ struct lbroute_router {
     uint64_t exclusions; /* picks with exclusions so far */
     uint64_t surveys;    /* of who knows a prompt, so far */
     uint64_t lookups;    /* picks with lookups so far */
+    uint64_t snapshots;  /* written so far */
 
     /* Block sizes of pools that compare hashes of blocks, so that picks can
      * make these before they take the lock. */

@@ -96,6 +96,50 @@ void lbr_sessions_learn(struct lbr_sessions *sessions, uint64_t key,
     lbr_list_append(&sessions->used, &session->used);
 }
 
+int lbr_sessions_restore(struct lbr_sessions *sessions, uint64_t key,
+                         lbroute_target target, struct lbr_link *siblings,
+                         uint64_t used_at)
+{
+    struct lbr_session *session;
+    void *object;
+    int result;
+
+    if (find(sessions, key))
+        return LBROUTE_ERR_EXISTS;
+    result = lbr_slab_reserve(&sessions->slab);
+    if (result)
+        return result;
+    if (!lbr_map_reserve(&sessions->by_key))
+        return LBROUTE_ERR_NO_MEMORY;
+    (void)lbr_slab_take(&sessions->slab, &object);
+    session = object;
+    session->slot.spare = 1;
+    session->key = key;
+    session->target = target;
+    session->used_at = used_at;
+    lbr_map_add(&sessions->by_key, key, lbr_slab_index(session->slot.handle));
+    lbr_list_append(siblings, &session->siblings);
+    lbr_list_prepend(&sessions->used, &session->used);
+    return LBROUTE_OK;
+}
+
+/* They are the first of all. */
+void lbr_sessions_conclude(struct lbr_sessions *sessions, int kept)
+{
+    struct lbr_link *link = sessions->used.next;
+
+    while (link != &sessions->used) {
+        struct lbr_session *session = LBR_OWNER(link, struct lbr_session, used);
+
+        if (!session->slot.spare)
+            return;
+        link = link->next;
+        session->slot.spare = 0;
+        if (!kept)
+            drop(sessions, session);
+    }
+}
+
 void lbr_sessions_purge(struct lbr_sessions *sessions,
                         struct lbr_link *siblings)
 {

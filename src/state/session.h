@@ -12,10 +12,10 @@
 #include "containers/slab.h"
 
 struct lbr_session {
-    struct lbr_slot slot;
+    struct lbr_slot slot; /* spare: being restored */
     struct lbr_link used;
     struct lbr_link siblings; /* pins of the same target */
-    uint64_t key;             /* digest of session or client, and pool */
+    uint64_t key;             /* digest of session or client, and pool's name */
     lbroute_target target;
     uint64_t used_at;
 };
@@ -43,6 +43,14 @@ void lbr_sessions_touch(struct lbr_sessions *sessions,
 void lbr_sessions_learn(struct lbr_sessions *sessions, uint64_t key,
                         lbroute_target target, struct lbr_link *siblings,
                         uint64_t now);
+
+/* Pins a key that is not pinned yet, as if it had been used before all others.
+ * Returns 0, LBROUTE_ERR_EXISTS, LBROUTE_ERR_LIMIT or LBROUTE_ERR_NO_MEMORY.
+ * What was pinned so is dropped again, or |kept|, by the second. */
+int lbr_sessions_restore(struct lbr_sessions *sessions, uint64_t key,
+                         lbroute_target target, struct lbr_link *siblings,
+                         uint64_t used_at);
+void lbr_sessions_conclude(struct lbr_sessions *sessions, int kept);
 
 /* Drops all pins listed at |siblings|. */
 void lbr_sessions_purge(struct lbr_sessions *sessions,

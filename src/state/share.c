@@ -33,3 +33,39 @@ uint64_t lbr_share_sum(const struct lbr_share_log *log, uint64_t bucket)
     }
     return sum;
 }
+
+/* Requests in the bucket that is |age| before |bucket|. */
+static uint32_t sent_in(const struct lbr_share_log *log, uint64_t bucket,
+                        uint64_t age)
+{
+    uint64_t written = bucket - age;
+
+    if (age > bucket || written > log->bucket ||
+        log->bucket - written >= LBR_SHARE_BUCKETS)
+        return 0;
+    return log->sent[written % LBR_SHARE_BUCKETS];
+}
+
+void lbr_share_save(const struct lbr_share_log *log, uint64_t bucket,
+                    struct lbr_writer *writer)
+{
+    uint64_t age;
+
+    for (age = 0; age < LBR_SHARE_BUCKETS; age++)
+        lbr_put_count(writer, sent_in(log, bucket, age));
+}
+
+void lbr_share_load(struct lbr_share_log *log, uint64_t bucket, uint64_t shift,
+                    struct lbr_reader *reader)
+{
+    uint64_t age;
+
+    memset(log, 0, sizeof *log);
+    log->bucket = bucket;
+    for (age = 0; age < LBR_SHARE_BUCKETS; age++) {
+        uint32_t sent = (uint32_t)lbr_get_count(reader, UINT32_MAX);
+
+        if (shift < LBR_SHARE_BUCKETS - age && shift + age <= bucket)
+            log->sent[(bucket - shift - age) % LBR_SHARE_BUCKETS] = sent;
+    }
+}

@@ -36,7 +36,7 @@ struct lbr_member {
 enum { LBR_SIGNAL_LATENCY, LBR_SIGNAL_COST, LBR_SIGNAL_LOAD, LBR_SIGNAL_COUNT };
 
 struct lbr_target {
-    struct lbr_slot slot;
+    struct lbr_slot slot; /* spare: scratch, its number in a snapshot */
 
     /* Used by every pick and settle. */
     uint32_t in_flight;

@@ -72,6 +72,7 @@ static void bad_null_to_init(void **state)
     lbroute_share_init(NULL, sizeof(lbroute_share));
     lbroute_client_share_init(NULL, sizeof(lbroute_client_share));
     lbroute_diag_init(NULL, sizeof(lbroute_diag));
+    lbroute_restore_result_init(NULL, sizeof(lbroute_restore_result));
     lbroute_router_destroy(NULL);
 }
 

@@ -42,6 +42,7 @@ INIT(kv_event)
 INIT(kv_batch)
 INIT(kv_result)
 INIT(kv_source_stats)
+INIT(restore_result)
 
 static const struct {
     init_function *init;
@@ -68,6 +69,7 @@ static const struct {
     {init_kv_batch, sizeof(lbroute_kv_batch)},
     {init_kv_result, sizeof(lbroute_kv_result)},
     {init_kv_source_stats, sizeof(lbroute_kv_source_stats)},
+    {init_restore_result, sizeof(lbroute_restore_result)},
 };
 
 static void expect_only(const unsigned char *bytes, size_t from, size_t to,

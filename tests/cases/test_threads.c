@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <lbroute/ingest.h>
@@ -539,6 +540,50 @@ static void ka_kind_blocks_under_threads(void **state)
     fleet_close(&fleet);
 }
 
+/* ---- snapshots ---- */
+
+/* Writes snapshots down and restores them, over and over, while others pick:
+ * of targets that were picked nothing is overwritten. */
+static void *keep_snapshots(void *user)
+{
+    enum { ROOM = 1 << 22 };
+    struct work *work = user;
+    unsigned char *bytes = malloc(ROOM);
+
+    assert_non_null(bytes);
+    while (!atomic_load(&work->stop)) {
+        size_t length = 0;
+        int code = lbroute_snapshot(work->router, 0, bytes, ROOM, &length);
+        count(work, code, LBROUTE_OK);
+        if (code == LBROUTE_OK)
+            count(work,
+                  lbroute_restore(work->router, bytes, length, 0, 0, NULL),
+                  LBROUTE_OK);
+    }
+    free(bytes);
+    return NULL;
+}
+
+static void snapshots_under_threads(void **state)
+{
+    struct fleet fleet;
+    struct work work;
+    pthread_t keeper;
+    (void)state;
+
+    for (size_t i = 0; i < LONG_PROMPT; i++)
+        long_prompt[i] = (unsigned char)(i * i / 7);
+    fleet_open(&fleet, "kv_aware", 4, 1);
+    work_on(&work, &fleet, 1500, 0);
+    assert_int_equal(pthread_create(&keeper, NULL, keep_snapshots, &work), 0);
+    run(&work, pick_long);
+    atomic_store(&work.stop, 1);
+    pthread_join(keeper, NULL);
+    assert_int_equal(work.strange, 0);
+    assert_int_equal(fleet_totals(&fleet).open_tickets, 0);
+    fleet_close(&fleet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -550,6 +595,7 @@ int main(void)
         cmocka_unit_test(li_02_housekeeping_under_threads),
         cmocka_unit_test(ca_kind_prompts_from_threads),
         cmocka_unit_test(ka_kind_blocks_under_threads),
+        cmocka_unit_test(snapshots_under_threads),
     };
     return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

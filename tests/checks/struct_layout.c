@@ -466,6 +466,25 @@ PIN(lbroute_mm_item, id_len, 8);
 PIN(lbroute_mm_item, begin, 16);
 PIN(lbroute_mm_item, count, 24);
 
+SIZE(lbroute_restore_result, 112);
+PIN(lbroute_restore_result, size, 0);
+PIN(lbroute_restore_result, targets, 8);
+PIN(lbroute_restore_result, targets_unknown, 12);
+PIN(lbroute_restore_result, targets_kept, 16);
+PIN(lbroute_restore_result, sections_skipped, 20);
+PIN(lbroute_restore_result, same_key, 24);
+PIN(lbroute_restore_result, reserved0, 28);
+PIN(lbroute_restore_result, prefix_bytes, 32);
+PIN(lbroute_restore_result, prefix_bytes_skipped, 40);
+PIN(lbroute_restore_result, sessions, 48);
+PIN(lbroute_restore_result, sessions_skipped, 56);
+PIN(lbroute_restore_result, kv_sources, 64);
+PIN(lbroute_restore_result, kv_sources_skipped, 72);
+PIN(lbroute_restore_result, kv_blocks, 80);
+PIN(lbroute_restore_result, kv_blocks_skipped, 88);
+PIN(lbroute_restore_result, prices, 96);
+PIN(lbroute_restore_result, prices_skipped, 104);
+
 #else
 
 enum { RESULT = SKIPPED };

@@ -517,6 +517,6 @@ void stage_step(struct stage *stage, double seconds)
         for (double due = stage->rate * seconds; due > chance(stage); due -= 1)
             send_one(stage, pool);
     stage_serve_waiting(stage);
-    if (draw(stage) % 8 == 0)
+    if (stage->rate > 0.0 && draw(stage) % 8 == 0)
         report_all(stage);
 }

@@ -43,7 +43,8 @@ struct stage {
     unsigned reloads;
 };
 
-/* `size` targets in the first pool. */
+/* `size` targets in the first pool. At a rate of 0 nothing happens by itself.
+ */
 void stage_open(struct stage *stage, unsigned size, double rate);
 void stage_close(struct stage *stage);
 

@@ -177,8 +177,10 @@ class Gateway:
 
     def write(self, targets, extra="", pool="", parameters=None):
         """Writes the configuration."""
-        lines = ["listen: {address: 127.0.0.1, port: 0}",
-                 "admin: {address: 127.0.0.1, port: 0}", extra, "pools:",
+        listen = "" if "listen:" in extra else \
+            "listen: {address: 127.0.0.1, port: 0}"
+        lines = [listen, "admin: {address: 127.0.0.1, port: 0}", extra,
+                 "pools:",
                  "  - name: chat", f"    strategy: {pool or 'round_robin'}"]
         if parameters:
             lines.append("    parameters:")

@@ -71,6 +71,8 @@ static void test_defaults(void **state)
     assert_string_equal(config->header_prefix, "X-Lbroute-");
     assert_near(config->metrics_interval, 1, 0);
     assert_near(config->occupancy_interval, 2, 0);
+    assert_string_equal(config->state_file, "");
+    assert_near(config->state_interval, 60, 0);
     assert_int_equal(config->decisions, 200);
     assert_near(config->explain_rate, 5, 0);
     assert_int_equal(config->pool_count, 0);

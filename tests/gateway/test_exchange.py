@@ -534,7 +534,9 @@ class Retries(Case):
                 engine.gone.set()
         engine = self.engine(script)
         gateway = self.gateway([engine], "timeouts: {idle: 0.5}")
+        begun = time.monotonic()
         found = self.ask(gateway, chat(True))
+        self.assertLess(time.monotonic() - begun, 3)
         self.assertFalse(found.complete)
         self.assertTrue(engine.gone.wait(3))
         self.assert_settled(gateway, cut_short_total=1)
@@ -707,6 +709,29 @@ class Waiting(Case):
         self.assertEqual(self.ask(gateway).headers["x-lbroute-server"], "b")
         self.assert_settled(gateway)
 
+    def test_retry_after_a_reload(self):
+        """What was known of the request's model outlives the configuration
+        that it came from."""
+        closing = threading.Event()
+
+        def script(_engine, wire):
+            wire.request_noted()
+            closing.wait(10)
+        broken, other = self.engine(script), self.engine()
+        gateway = self.gateway([broken])
+        first = gateway.connect()
+        first.sendall(post(PATH, chat()))
+        self.wait_for(gateway, "open_requests", 1)
+        for number in range(1, 4):
+            gateway.write({"a": f"http://127.0.0.1:{broken.port}",
+                           "b": f"http://127.0.0.1:{other.port}"})
+            gateway.signal(signal.SIGHUP)
+            self.wait_for(gateway, "reloads_total", number)
+        closing.set()
+        self.assertEqual(Answer(first).headers["x-lbroute-server"], "b")
+        first.close()
+        self.assert_settled(gateway)
+
     def test_bad_reload(self):
         """Leaves everything as it was, and says where the mistake is."""
         gateway = self.one_slot()
@@ -760,6 +785,7 @@ class Doors(Case):
         engine = self.engine()
         gateway = self.gateway([engine])
         line = f"POST {PATH} HTTP/1.1\r\nHost: x\r\n"
+        count = 0
         for name, text in (
                 ("both", line + "Content-Length: 5\r\n"
                  "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
@@ -786,7 +812,9 @@ class Doors(Case):
                 self.assertEqual(found.status, 400)
                 self.assertEqual(found.headers.get("connection"), "close")
                 self.assertEqual(sock.recv(10), b"")
+                count += 1
         self.assertEqual(engine.requests, [])
+        self.assert_settled(gateway, refused_total=count, requests_total=count)
 
     def test_large(self):
         """Headers 431, bodies 413."""

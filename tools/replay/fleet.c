@@ -4,6 +4,7 @@
 #include "engine.h"
 #include "event_heap.h"
 #include "grow.h"
+#include "tell.h"
 #include "vllm_page.h"
 
 #include <math.h>
@@ -18,6 +19,7 @@ enum event_kind {
     EVENT_KV_REPLAY, /* Likewise. */
     EVENT_RESTART,   /* Of an engine. */
     EVENT_BACK,      /* It works again. */
+    EVENT_HANDOVER,  /* To another router. */
     EVENT_ALARM      /* Somebody's time in the router's queue may be over. */
 };
 
@@ -26,6 +28,7 @@ enum { PROGRESS_EVERY = 256 };
 struct flight {
     struct engine_request request;
     lbroute_ticket ticket;
+    bool known;             /* The host knows of it. */
     uint32_t next_follower; /* The next that follows the same request. */
     uint32_t first_follower;
 };
@@ -133,6 +136,7 @@ static void accept(struct fleet *fleet, const struct host_picked *pick)
     struct flight *flight = &fleet->flights[index];
 
     flight->ticket = pick->ticket;
+    flight->known = true;
     fleet->log->outcomes[index].expected_first_ns = pick->expected_first_ns;
     kv_feed_check(&fleet->kv, index, pick->target, pick->kv_matched,
                   fleet->now);
@@ -142,6 +146,7 @@ static void accept(struct fleet *fleet, const struct host_picked *pick)
     } else {
         host_observe(fleet->host, flight->ticket, LBROUTE_EVENT_CLIENT_ERROR,
                      fleet->now);
+        flight->known = false;
         refuse(fleet, index, LBROUTE_REASON_NONE);
     }
 }
@@ -211,8 +216,66 @@ static bool dispatch(struct fleet *fleet, uint32_t index)
     return true;
 }
 
+/* Whoever is under way stays so, but the new router does not know them. */
+static void forget_flights(struct fleet *fleet)
+{
+    for (size_t i = 0; i < fleet->workload->count; i++) {
+        fleet->log->handover.forgotten += fleet->flights[i].known;
+        fleet->flights[i].known = false;
+    }
+}
+
+static void open_host(struct fleet *fleet, const struct host_options *options)
+{
+    fleet->host = host_create(options, fleet->workload);
+    fleet->kv.host = fleet->host;
+    fleet->kv.plain = host_is_peer(fleet->host);
+    if (fleet->kv.plain && fleet->kv.count > 0)
+        host_watch_events(fleet->host, kv_feed_run, &fleet->kv);
+}
+
+/* Another process, with another seed: it knows the fleet and, if wanted, what
+ * the one before had learned; peers have no way to tell. */
+static void replace_router(struct fleet *fleet)
+{
+    struct host_options options = fleet->options->host;
+    size_t length = 0;
+    void *bytes = NULL;
+
+    if (fleet->options->handover.how == FLEET_BEGINS_WITH_SNAPSHOT &&
+        !host_is_peer(fleet->host))
+        bytes = host_snapshot(fleet->host, fleet->now, &length);
+    host_destroy(fleet->host);
+    options.seed++;
+    open_host(fleet, &options);
+    if (bytes != NULL)
+        host_restore(fleet->host, bytes, length, fleet->now);
+    free(bytes);
+    fleet->log->handover.snapshot_bytes = length;
+    forget_flights(fleet);
+}
+
+static void hand_over(struct fleet *fleet)
+{
+    fleet->log->handover.done = true;
+    fleet->log->handover.at_ns = fleet->now;
+    if (fleet->options->handover.how != FLEET_BEGINS_NOT)
+        replace_router(fleet);
+}
+
+static bool is_due(const struct fleet *fleet)
+{
+    const struct fleet_handover_options *options = &fleet->options->handover;
+
+    return options->wanted && options->by_part && !fleet->log->handover.done &&
+           (double)fleet->arrived >=
+               options->at * (double)fleet->workload->count;
+}
+
 static void arrive(struct fleet *fleet, uint32_t index)
 {
+    if (is_due(fleet))
+        hand_over(fleet);
     fleet->log->outcomes[index].arrived = fleet->now;
     fleet->log->arrivals[fleet->arrived++] = index;
     if (fleet->queue_head == fleet->queue_tail && dispatch(fleet, index)) {
@@ -238,17 +301,21 @@ static void on_engine_event(void *context, struct engine_request *request,
     uint32_t index = request->owner;
     struct fleet_outcome *outcome = &fleet->log->outcomes[index];
     lbroute_ticket ticket = fleet->flights[index].ticket;
+    bool known = fleet->flights[index].known;
 
     if (event == ENGINE_FIRST_TOKEN) {
         outcome->first_token = fleet->now;
         outcome->hit_tokens = request->hit_tokens;
-        host_observe(fleet->host, ticket, LBROUTE_EVENT_FIRST_TOKEN,
-                     fleet->now);
+        if (known)
+            host_observe(fleet->host, ticket, LBROUTE_EVENT_FIRST_TOKEN,
+                         fleet->now);
         return;
     }
     outcome->last_token = fleet->now;
-    host_succeed(fleet->host, ticket, &fleet->workload->requests[index],
-                 outcome->hit_tokens, fleet->now);
+    if (known)
+        host_succeed(fleet->host, ticket, &fleet->workload->requests[index],
+                     outcome->hit_tokens, fleet->now);
+    fleet->flights[index].known = false;
     fleet->in_flight--;
     close_request(fleet, index);
     step->settled = true;
@@ -404,6 +471,9 @@ static void handle(struct fleet *fleet, const struct heap_event *event)
     case EVENT_BACK:
         come_back(fleet, event->index);
         break;
+    case EVENT_HANDOVER:
+        hand_over(fleet);
+        break;
     case EVENT_ALARM:
         ring(fleet);
         break;
@@ -438,6 +508,9 @@ static void push_first_events(struct fleet *fleet)
     for (size_t i = 0; i < fleet->options->restart_count; i++)
         event_heap_push(&fleet->events, to_ns(fleet->options->restarts[i].at_s),
                         EVENT_RESTART, fleet->options->restarts[i].target);
+    if (fleet->options->handover.wanted && !fleet->options->handover.by_part)
+        event_heap_push(&fleet->events, to_ns(fleet->options->handover.at),
+                        EVENT_HANDOVER, 0);
     if (fleet->options->scrape_s > 0.0)
         event_heap_push(&fleet->events, to_ns(fleet->options->scrape_s),
                         EVENT_SCRAPE, 0);
@@ -516,22 +589,16 @@ void fleet_run(const struct workload *workload,
     kv_feed_init(&fleet.kv, workload, &options->kv, log->target_count);
     create_servers(&fleet);
     vllm_page_init(&fleet.page, workload->adapters);
-    fleet.host = host_create(&options->host, workload);
-    fleet.kv.host = fleet.host;
-    fleet.kv.plain = host_is_peer(fleet.host);
-    if (fleet.kv.plain && fleet.kv.count > 0)
-        host_watch_events(fleet.host, kv_feed_run, &fleet.kv);
+    open_host(&fleet, &options->host);
     fleet.flights = grow_zeroed(workload->count, sizeof *fleet.flights);
     fleet.queue = grow_zeroed(workload->count, sizeof *fleet.queue);
     link_followers(&fleet);
     push_first_events(&fleet);
     while (event_heap_pop(&fleet.events, &event))
         handle(&fleet, &event);
-    if (fleet.done != workload->count) {
-        fprintf(stderr, "lbroute-replay: %zu requests were never answered\n",
-                workload->count - fleet.done);
-        exit(EXIT_FAILURE);
-    }
+    if (fleet.done != workload->count)
+        tell_and_stop("%zu requests were never answered",
+                      workload->count - fleet.done);
     release(&fleet);
 }
 

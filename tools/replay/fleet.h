@@ -44,6 +44,15 @@ struct fleet_target_log {
     uint32_t blocks;
 };
 
+/** The router was replaced by a new one. */
+struct fleet_handover {
+    bool done;
+    uint64_t at_ns;
+    uint64_t forgotten;      /**< Requests under way, of which the new one does
+                              * not know. */
+    uint64_t snapshot_bytes; /**< 0: it was told nothing. */
+};
+
 /** Everything a run recorded. */
 struct fleet_log {
     size_t request_count;
@@ -53,6 +62,7 @@ struct fleet_log {
     struct fleet_target_log *targets;
     struct kv_feed_counts kv;
     struct mode_log modes; /**< Of a hybrid pool. */
+    struct fleet_handover handover;
 };
 
 /** Time from the end of an engine's process until its next one works, s. */
@@ -62,6 +72,22 @@ struct fleet_log {
 struct fleet_restart {
     uint32_t target;
     double at_s;
+};
+
+/** How a new router begins. */
+enum fleet_beginning {
+    FLEET_BEGINS_WITH_SNAPSHOT, /**< With what the old one had learned. */
+    FLEET_BEGINS_COLD,
+    FLEET_BEGINS_NOT /**< It stays the old one, to compare with. */
+};
+
+/** When the router is replaced by a new one, as if its process had started
+ * anew: at a time, or once a part of the requests has arrived. */
+struct fleet_handover_options {
+    bool wanted;
+    bool by_part;
+    double at; /**< Seconds, or the part. */
+    enum fleet_beginning how;
 };
 
 /** Told now and then how many requests are done. */
@@ -79,6 +105,7 @@ struct fleet_options {
     struct kv_feed_options kv;
     const struct fleet_restart *restarts;
     size_t restart_count;
+    struct fleet_handover_options handover;
     fleet_progress progress;
     void *progress_context;
 };

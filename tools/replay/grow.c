@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "grow.h"
 
+#include "tell.h"
+
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-static void give_up(void)
+static _Noreturn void give_up(void)
 {
-    fputs("out of memory\n", stderr);
-    exit(EXIT_FAILURE);
+    tell_and_stop("out of memory");
 }
 
 void *grow_zeroed(size_t count, size_t size)

@@ -4,6 +4,7 @@
 #include "block_tokens.h"
 #include "grow.h"
 #include "peers/peer_host.h"
+#include "tell.h"
 #include "workload_adapters.h"
 #include "workload_clients.h"
 
@@ -30,7 +31,6 @@ struct host {
     uint64_t *blocks; /* Of the request that is asked for. */
     uint32_t *tokens; /* Of the same, where the router gets them; else NULL. */
     char adapter[ADAPTER_NAME_MAX]; /* Of the same. */
-    bool tells_usage;
     uint64_t deadline_ns; /* From arrival on; 0: none. */
     lbroute_decision decision;
 };
@@ -39,8 +39,7 @@ static void require(int result, const char *call)
 {
     if (result == LBROUTE_OK)
         return;
-    fprintf(stderr, "lbroute-replay: %s: %s\n", call, lbroute_strerror(result));
-    exit(EXIT_FAILURE);
+    tell_and_stop("%s: %s", call, lbroute_strerror(result));
 }
 
 static void create_router(struct host *host, const struct host_options *options)
@@ -52,6 +51,9 @@ static void create_router(struct host *host, const struct host_options *options)
     router.ticket_ttl = ticket_ttl_ns;
     router.max_tickets = (uint32_t)options->max_requests;
     router.single_threaded = 1;
+    /* Those of one run recognise the same sessions. */
+    if (options->restarts)
+        memset(router.digest_key, 1, sizeof router.digest_key);
     require(lbroute_router_create(&router, &host->router), "router");
 }
 
@@ -174,13 +176,16 @@ struct host *host_create(const struct host_options *options,
     if (options->tokens)
         host->tokens =
             grow_zeroed(longest_input(workload), sizeof *host->tokens);
-    host->tells_usage = options->tells_usage;
     host->deadline_ns = (uint64_t)llround(options->deadline_s * 1e9);
     lbroute_decision_init(&host->decision, sizeof host->decision);
     create_router(host, options);
     create_pool(host, options, workload);
     for (uint32_t i = 0; i < count; i++)
         create_target(host, &options->fleet->targets[i], i);
+    if (options->extend != NULL)
+        require(
+            options->extend(options->extend_context, host->router, host->pool),
+            "the caller's own strategy");
     return host;
 }
 
@@ -195,6 +200,24 @@ void host_destroy(struct host *host)
     free(host->blocks);
     free(host->tokens);
     free(host);
+}
+
+void *host_snapshot(struct host *host, uint64_t now, size_t *length)
+{
+    void *bytes;
+
+    (void)lbroute_snapshot(host->router, now, NULL, 0, length);
+    bytes = grow_zeroed(*length, 1);
+    require(lbroute_snapshot(host->router, now, bytes, *length, length),
+            "snapshot");
+    return bytes;
+}
+
+void host_restore(struct host *host, const void *bytes, size_t length,
+                  uint64_t now)
+{
+    require(lbroute_restore(host->router, bytes, length, now, 0, NULL),
+            "restore");
 }
 
 /* The prompt is the text where the trace has it. Else its content stands for
@@ -388,11 +411,9 @@ void host_succeed(struct host *host, lbroute_ticket ticket,
     lbroute_event_init(&event, sizeof event);
     event.ticket = ticket;
     event.kind = LBROUTE_EVENT_SUCCESS;
-    if (host->tells_usage) {
-        event.input_tokens = request->input_tokens;
-        event.cached_tokens = cached;
-        event.output_tokens = request->output_tokens;
-    }
+    event.input_tokens = request->input_tokens;
+    event.cached_tokens = cached;
+    event.output_tokens = request->output_tokens;
     require(lbroute_observe(host->router, &event, now), "observe");
 }
 

@@ -23,6 +23,11 @@ struct host_parameter {
     double value;
 };
 
+/** Adds to a router what makes up a strategy of the caller's own, once it has
+ * its pool and targets. Returns a code of the library. */
+typedef int (*host_extend)(void *context, lbroute_router *router,
+                           lbroute_pool pool);
+
 struct host_options {
     const struct fleet_spec *fleet;
     const char *strategy; /**< Of the library, or a peer. */
@@ -31,8 +36,10 @@ struct host_options {
     uint64_t seed;
     size_t max_requests; /**< Most requests in flight at once. */
     bool tokens; /**< The router gets prompts as token ids, as KV events do. */
-    bool tells_usage;  /**< The tokens of each answer are reported. */
     double deadline_s; /**< Time until a request must have its slot; 0: none. */
+    host_extend extend; /**< NULL: nothing is added. */
+    void *extend_context;
+    bool restarts; /**< It is not the only one of this run. */
 };
 
 struct host;
@@ -46,6 +53,13 @@ struct host *host_create(const struct host_options *options,
                          const struct workload *workload);
 
 void host_destroy(struct host *host);
+
+/** What its router has learned, which the caller frees. */
+void *host_snapshot(struct host *host, uint64_t now, size_t *length);
+
+/** Lets the router of a new host know it. */
+void host_restore(struct host *host, const void *bytes, size_t length,
+                  uint64_t now);
 
 /** What became of a request. */
 enum host_answer {

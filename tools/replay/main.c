@@ -2,54 +2,20 @@
 /*
  * lbroute-replay: what-if on LLM traffic.
  */
-#include "grow.h"
-#include "jobs.h"
-#include "kv_options.h"
-#include "measure.h"
 #include "options.h"
-#include "peers/peer_host.h"
-#include "queue_options.h"
-#include "workload_adapters.h"
+#include "session.h"
+#include "tell.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { EXIT_USAGE = 2 };
 
-/* All runs of a call and how far they are. */
-struct session {
-    const struct options *options;
-    struct replay_result *results;
-    size_t result_count; /* Done. */
-    size_t run_count;    /* In all. */
-    struct replay_progress progress;
-    pthread_mutex_t lock; /* Of the next two, and of the progress. */
-    size_t run_requests;  /* Of each run. */
-    size_t requests_done; /* Of all. */
-};
-
-/* What all strategies are run on. */
-struct round {
-    struct session *session;
-    struct workload workload;
-    uint64_t seed;
-    double point; /* Of the sweep. */
-    uint64_t skipped;
-};
-
-/* A run under way. */
-struct run {
-    struct session *session;
-    size_t requests_done; /* As the session was told. */
-    char label[128];
-};
-
 static bool file_failed(const char *path)
 {
-    fprintf(stderr, "lbroute-replay: %s: %s\n", path, strerror(errno));
+    tell("%s: %s", path, strerror(errno));
     return false;
 }
 
@@ -88,249 +54,13 @@ static bool write_output(const char *path, report_writer write,
     return true;
 }
 
-static void show_progress(void *context, size_t done)
-{
-    struct run *run = context;
-    struct session *session = run->session;
-
-    pthread_mutex_lock(&session->lock);
-    session->requests_done += done - run->requests_done;
-    run->requests_done = done;
-    replay_progress_update(&session->progress, run->label,
-                           session->requests_done,
-                           session->run_count * session->run_requests);
-    pthread_mutex_unlock(&session->lock);
-}
-
-static void tell_about_trace(const struct trace_report *report)
-{
-    if (report->clock_step_s > 0.0)
-        fprintf(stderr,
-                "lbroute-replay: time stamps come in groups; each is spread "
-                "over %g s\n",
-                report->clock_step_s);
-    if (report->skipped > 0)
-        fprintf(stderr,
-                "lbroute-replay: skipped %zu bad line%s; the first: %s\n",
-                report->skipped, report->skipped == 1 ? "" : "s",
-                report->first_bad);
-}
-
-/* Before sessions are hidden: they tell who asks for the same one. */
-static void draw_adapters(const struct options *options, uint64_t seed,
-                          struct workload *workload)
-{
-    struct adapter_options adapters = {
-        .adapters = (uint32_t)options->adapters,
-        .skew = options->adapter_skew,
-        .seed = seed,
-    };
-
-    workload_draw_adapters(workload, &adapters);
-}
-
-/* `first` tells the first of several: notes are printed once. */
-static bool load_workload(const struct options *options, bool first,
-                          struct round *round)
-{
-    struct workload *workload = &round->workload;
-    uint64_t seed = round->seed;
-    struct trace_options trace = options->trace;
-    struct generator_options traffic = {
-        .rate = options->rate,
-        .duration_s = options->duration_s,
-        .seed = seed,
-        .documents = (uint32_t)options->documents,
-        .document_tokens = (uint32_t)options->document_tokens,
-    };
-    struct trace_report report = {0};
-    bool good = true;
-
-    trace.block_tokens = (uint32_t)options->block_tokens;
-    trace.seed = seed;
-    if (options->trace_path == NULL)
-        generator_run(options->generator, &traffic, workload);
-    else
-        good = trace_read(options->trace_path, &trace, workload, &report);
-    if (first)
-        tell_about_trace(&report);
-    if (!good) {
-        fprintf(stderr, "lbroute-replay: %s\n", report.error);
-        return false;
-    }
-    workload_skip(workload, options->skip_requests);
-    if (workload->count == 0) {
-        fprintf(stderr, "lbroute-replay: --skip-requests leaves no request\n");
-        return false;
-    }
-    if (options->limit_requests > 0)
-        workload_truncate(workload, options->limit_requests);
-    if (options->adapters > 0)
-        draw_adapters(options, seed, workload);
-    if (options->clients_text != NULL)
-        workload_draw_clients(workload, &options->clients, seed);
-    if (options->urgent > 0.0)
-        workload_draw_priorities(workload, options->urgent, seed);
-    if (options->no_sessions)
-        workload_hide_sessions(workload);
-    workload_scale(workload, options->load * round->point);
-    round->skipped = report.skipped;
-    return true;
-}
-
-static const char *engine_name(const struct fleet_spec *fleet)
-{
-    for (size_t i = 1; i < fleet->count; i++)
-        if (fleet->targets[i].spec != fleet->targets[0].spec)
-            return "mixed";
-    return fleet->targets[0].spec->name;
-}
-
-static struct kv_feed_options kv_options(const struct options *options,
-                                         const char *strategy, uint64_t seed)
-{
-    struct kv_feed_options kv = options->kv;
-
-    kv.seed = seed;
-    kv.guess_s = kv_options_guess_s(options);
-    if (!kv_options_wanted(options, strategy))
-        kv.mode = KV_MODE_OFF;
-    return kv;
-}
-
-/* A peer may read metrics at its own pace. */
-static double scrape_s(const struct options *options, const char *strategy)
-{
-    const struct peer_rule *peer = peer_rule_find(strategy, strlen(strategy));
-    double own = 0.0;
-
-    if (peer != NULL && peer->scrape_param >= 0)
-        own = peer_host_value(peer, (size_t)peer->scrape_param,
-                              options->parameters, options->parameter_count);
-    return own > 0.0 ? own : options->scrape_s;
-}
-
-/* Only a router lets requests wait itself. */
-static bool refuses_full(const struct options *options, const char *strategy)
-{
-    if (options->queue == NULL || strcmp(options->queue, "host") == 0)
-        return false;
-    return strcmp(options->queue, "off") == 0 ||
-           peer_rule_find(strategy, strlen(strategy)) == NULL;
-}
-
-static void describe_run(const struct round *round, const char *strategy,
-                         struct replay_result *result)
-{
-    const struct options *options = round->session->options;
-
-    *result = (struct replay_result){
-        .strategy = strategy,
-        .seed = round->seed,
-        .trace = options_source_name(options),
-        .engine = engine_name(&options->fleet),
-        .fleet = options->fleet_text,
-        .load = options->load * round->point,
-        .swept = options->sweep.count > 0,
-        .sweep_load = round->point,
-        .slo_ttft_ms = options->slo_ttft_ms,
-        .slo_tpot_ms = options->slo_tpot_ms,
-        .skipped = round->skipped,
-        .priced = options->prices_path != NULL,
-        .adapters = options->adapters > 0,
-        .queue = {.asked = queue_options_asked(options),
-                  .hybrid = queue_options_hybrid(options),
-                  .input_cost = options_parameter(options, "queue.input_cost"),
-                  .output_cost =
-                      options_parameter(options, "queue.output_cost")},
-        .kv_asked = kv_options_judged(options),
-        .option_count = options->in_force_count,
-        .options = options->in_force,
-    };
-}
-
-static void run_strategy(void *context, size_t index)
-{
-    struct round *round = context;
-    struct session *session = round->session;
-    const struct options *options = session->options;
-    const char *strategy = options->strategies[index];
-    size_t place = session->result_count + index;
-    struct replay_result *result = &session->results[place];
-    struct run run = {.session = session};
-    struct fleet_options fleet = {
-        .host = {.fleet = &options->fleet,
-                 .strategy = strategy,
-                 .parameters = options->parameters,
-                 .parameter_count = options->parameter_count,
-                 .seed = round->seed,
-                 .max_requests = round->workload.count,
-                 .tokens = kv_options_wanted(options, strategy),
-                 .tells_usage = true,
-                 .deadline_s = options->deadline_s},
-        .refuses_full = refuses_full(options, strategy),
-        .kv = kv_options(options, strategy, round->seed),
-        .restarts = options->restarts,
-        .restart_count = options->restart_count,
-        .scrape_s = scrape_s(options, strategy),
-        .adapter_slots = (uint32_t)options->adapter_slots,
-        .adapter_load_s = options->adapter_load_s,
-        .progress = show_progress,
-        .progress_context = &run,
-    };
-    struct fleet_log log;
-
-    snprintf(run.label, sizeof run.label, "%s (%zu/%zu)", strategy, place + 1,
-             session->run_count);
-    describe_run(round, strategy, result);
-    fleet_run(&round->workload, &fleet, &log);
-    measure_run(&round->workload, &options->fleet, &log, result);
-    fleet_log_release(&log);
-    show_progress(&run, round->workload.count);
-}
-
-/* All strategies with one seed at one load. */
-static bool run_round(struct session *session, uint64_t seed, double point)
-{
-    const struct options *options = session->options;
-    struct round round = {.session = session, .seed = seed, .point = point};
-
-    if (!load_workload(options, session->result_count == 0, &round))
-        return false;
-    session->run_requests = round.workload.count;
-    jobs_run(options->strategy_count, options->jobs, run_strategy, &round);
-    session->result_count += options->strategy_count;
-    workload_release(&round.workload);
-    return true;
-}
-
-static bool run_all(struct session *session)
-{
-    const struct options *options = session->options;
-    size_t points = sweep_runs(&options->sweep);
-    bool good = true;
-
-    session->run_count = options->strategy_count * options->seed_count * points;
-    session->results =
-        grow_zeroed(session->run_count, sizeof *session->results);
-    pthread_mutex_init(&session->lock, NULL);
-    replay_progress_start(&session->progress, stderr);
-    for (size_t i = 0; good && i < options->seed_count; i++)
-        for (size_t k = 0; good && k < points; k++)
-            good = run_round(session, options->seeds[i],
-                             sweep_point(&options->sweep, k));
-    replay_progress_end(&session->progress);
-    pthread_mutex_destroy(&session->lock);
-    return good;
-}
-
 static bool report(struct session *session)
 {
     const char *json = session->options->json_path;
     const char *html = session->options->html_path;
     bool good;
 
-    if (!check_output(json) || !check_output(html) || !run_all(session))
+    if (!check_output(json) || !check_output(html) || !session_run(session))
         return false;
     replay_report_table(stdout, session->results, session->result_count);
     good = fflush(stdout) == 0 || file_failed("standard output");
@@ -343,18 +73,19 @@ static bool run(const struct options *options)
     struct session session = {.options = options};
     bool good = report(&session);
 
-    for (size_t i = 0; i < session.result_count; i++)
-        measure_release(&session.results[i]);
-    free(session.results);
+    session_release(&session);
     return good;
 }
 
 int main(int argc, char **argv)
 {
     struct options options;
-    bool good = options_parse(argc, argv, &options);
-    int status = good ? EXIT_SUCCESS : EXIT_USAGE;
+    bool good;
+    int status;
 
+    tell_as("lbroute-replay");
+    good = options_parse(argc, argv, &options);
+    status = good ? EXIT_SUCCESS : EXIT_USAGE;
     if (good) {
         switch (options.command) {
         case COMMAND_HELP:

@@ -3,6 +3,7 @@
 
 #include "grow.h"
 #include "kv_cache.h"
+#include "measure_handover.h"
 #include "measure_queue.h"
 #include "prices.h"
 #include "quantiles.h"
@@ -349,6 +350,8 @@ void measure_run(const struct workload *workload,
     measure_kv(&log->kv, result);
     if (result->queue.asked)
         measure_queue(workload, log, &result->queue);
+    if (result->handover.asked)
+        measure_handover(workload, log, &result->handover);
     result->busiest_over_mean = busiest_over_mean(result, false);
     result->busiest_work_over_mean = busiest_over_mean(result, true);
     result->prediction_error = median_error(log);

@@ -2,6 +2,7 @@
 #include "options_row.h"
 
 #include "grow.h"
+#include "tell.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ static void set_defaults(struct options *options)
     options->fleet_text = "8";
     options->engine = engine_spec_at(0);
     options->scrape_s = 5.0;
+    options->handover_window_s = 60.0;
     options->kv.mode = KV_MODE_MAP;
     options->kv.delay_s = 0.05;
     options->kv.replay = true;
@@ -45,8 +47,8 @@ static void set_defaults(struct options *options)
 
 static bool complain(const char *name, const char *what)
 {
-    fprintf(stderr, "lbroute-replay: --%s: %s\n", name, what);
-    fputs("Try lbroute-replay --help.\n", stderr);
+    tell("--%s: %s", name, what);
+    tell_hint();
     return false;
 }
 
@@ -85,13 +87,24 @@ static const struct option_row *find_row(const char *name)
     return &option_rows[i];
 }
 
-/* Reads the words; getopt_long() itself complains about unknown ones. */
+/* One that is not known, or without its value, or with one that it does not
+ * take. */
+static bool complain_of_word(const char *word)
+{
+    tell("%s is no option, or it needs a value, or takes none", word);
+    tell_hint();
+    return false;
+}
+
+/* Reads the words, from the first one on each time that it is called. */
 static bool read_words(int argc, char **argv, struct options *options)
 {
     struct option *list = long_options();
     bool good = true;
     int code;
 
+    optind = 0;
+    opterr = 0;
     while (good && options->command == COMMAND_RUN &&
            (code = getopt_long(argc, argv, "h", list, NULL)) != -1) {
         if (code == 'h')
@@ -99,16 +112,11 @@ static bool read_words(int argc, char **argv, struct options *options)
         else if (code >= FIRST_CODE)
             good = read_row(options, &option_rows[code - FIRST_CODE], optarg);
         else
-            good = false;
-        if (code == '?')
-            fputs("Try lbroute-replay --help.\n", stderr);
+            good = complain_of_word(argv[optind - 1]);
     }
     free(list);
     if (good && options->command == COMMAND_RUN && optind < argc) {
-        fprintf(stderr,
-                "lbroute-replay: \"%s\" is no option (--trace FILE reads a "
-                "trace)\n",
-                argv[optind]);
+        tell("\"%s\" is no option (--trace FILE reads a trace)", argv[optind]);
         return false;
     }
     return good;
@@ -190,6 +198,18 @@ static bool check_restarts(const struct options *options)
     return true;
 }
 
+/* Requests that wait in a router end with it. */
+static bool check_handover(const struct options *options)
+{
+    if (options->handover.wanted &&
+        (options_parameter(options, "queue.enabled") > 0.0 ||
+         (int)options_parameter(options, "admission.mode") ==
+             LBROUTE_ADMISSION_QUEUE_ALL))
+        return complain("restart-router",
+                        "cannot be combined with a queue in the router");
+    return true;
+}
+
 /* Of targets that share a key, the first stands for all. */
 static bool is_first_of_key(const struct fleet_spec *fleet, size_t index)
 {
@@ -216,10 +236,9 @@ static bool read_prices(struct options *options)
 
         target->price = price_list_find(&options->prices, target->price_key);
         if (target->price == NULL && is_first_of_key(fleet, i))
-            fprintf(stderr,
-                    "lbroute-replay: %s has no price of \"%s\": what is served "
-                    "there has an unknown cost\n",
-                    options->prices_path, target->price_key);
+            tell("%s has no price of \"%s\": what is served there has an "
+                 "unknown cost",
+                 options->prices_path, target->price_key);
     }
     return true;
 }
@@ -251,7 +270,8 @@ bool options_parse(int argc, char **argv, struct options *options)
     if (options->command != COMMAND_RUN)
         return true;
     if (!check_traffic(options) || !build_fleet(options) ||
-        !check_restarts(options) || !read_prices(options))
+        !check_restarts(options) || !check_handover(options) ||
+        !read_prices(options))
         return false;
     if (options->strategy_count == 0 &&
         !read_row(options, find_row("strategy"), "all"))

@@ -69,6 +69,8 @@ struct options {
     struct fleet_restart *restarts;
     size_t restart_count;
     size_t restart_capacity;
+    struct fleet_handover_options handover;
+    double handover_window_s;
     bool no_sessions; /**< The router is not told of conversations. */
 
     double slo_ttft_ms;

@@ -75,6 +75,8 @@ static bool in_scope(const struct option_row *row,
         return kv_options_wanted_by_any(options);
     case OPTION_OF_QUEUE:
         return queue_options_asked(options);
+    case OPTION_OF_RESTART:
+        return options->handover.wanted;
     case OPTION_ALWAYS:
         break;
     }

@@ -31,6 +31,7 @@ enum option_scope {
     OPTION_OF_ADAPTERS, /**< Where requests ask for LoRA adapters. */
     OPTION_OF_EVENTS,   /**< Where a strategy reads KV events. */
     OPTION_OF_QUEUE,    /**< Where the call is about limits. */
+    OPTION_OF_RESTART,  /**< Where the router is replaced. */
     OPTION_ALWAYS
 };
 

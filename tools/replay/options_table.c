@@ -6,6 +6,7 @@
 #include "kv_options.h"
 #include "parse_number.h"
 #include "queue_options.h"
+#include "restart_options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -639,6 +640,27 @@ const struct option_row option_rows[] = {
      .scope = OPTION_ALWAYS,
      .read = read_scrape,
      .show = show_scrape},
+    {.name = "restart-router",
+     .argument = "AT[:HOW]",
+     .text = "Replace the router by a new one, as if the gateway had\n"
+             "been restarted, after so many seconds, or (10%) once a\n"
+             "part of the requests has arrived. HOW it begins:\n"
+             "snapshot, with what the old one had learned; cold; or\n"
+             "none: there is none, to compare with. Requests under\n"
+             "way go on, unknown to it. Default of HOW: snapshot.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_ALWAYS,
+     .read = restart_options_read,
+     .show = restart_options_show},
+    {.name = "restart-window",
+     .argument = "SECONDS",
+     .text = "Time before and after that of which the results are\n"
+             "shown. Default: 60.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_OF_RESTART,
+     .offset = offsetof(struct options, handover_window_s),
+     .minimum = 0.001,
+     .maximum = 1e9},
     {.name = "kv-events",
      .argument = "FORM",
      .text = "Events of the engines' KV caches for strategies that\n"

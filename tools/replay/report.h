@@ -139,6 +139,26 @@ struct replay_queue {
     struct replay_mode_change *changes;
 };
 
+/** What was served in a part of a run. */
+struct replay_span {
+    uint64_t requests; /**< Dispatched in it. */
+    double hit_share;  /**< Cached tokens / input tokens. */
+    struct replay_quantiles ttft_ms;
+};
+
+/** The router was replaced. */
+struct replay_handover {
+    bool asked;      /**< By the caller. */
+    double window_s; /**< Likewise: length of the next two. */
+    struct replay_span before;
+    struct replay_span after;
+    struct replay_span rest; /**< All after that. */
+    bool done;
+    double at_s;
+    uint64_t forgotten;      /**< Requests under way. */
+    uint64_t snapshot_bytes; /**< 0: it began cold. */
+};
+
 /** One run: one strategy, one seed. Owned by whoever made it. */
 struct replay_result {
     const char *strategy; /**< Name of lbroute_strategy_name(). */
@@ -185,6 +205,7 @@ struct replay_result {
     bool kv_asked;             /**< A strategy of the call reads KV events. */
     struct replay_kv kv;
     struct replay_queue queue;
+    struct replay_handover handover;
     double duration_s; /**< Virtual time to the last token. */
     double bucket_s;   /**< duration_s / REPLAY_BUCKETS. */
 

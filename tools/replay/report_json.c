@@ -4,6 +4,7 @@
  * fixed order and numbers are rounded to what they mean, so that the same
  * results give the same bytes.
  */
+#include "report_handover.h"
 #include "report_measures.h"
 #include "report_object.h"
 #include "report_queue.h"
@@ -157,6 +158,9 @@ static void put_measures(struct report_object *object,
         object_put(object, "kv", kv_object(&result->kv));
     if (result->queue.asked)
         object_put(object, "queue", report_queue_object(&result->queue));
+    if (result->handover.asked)
+        object_put(object, "restart",
+                   report_handover_object(&result->handover));
     object_put(object, "skipped", object_count(result->skipped));
     object_put(object, "duration_s",
                object_number(result->duration_s, OBJECT_MICRO));

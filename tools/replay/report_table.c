@@ -5,6 +5,7 @@
  *                first token                      per token   cache  …
  *     strategy     mean      p50     p90     p99       mean    hits  …
  */
+#include "report_handover.h"
 #include "report_queue.h"
 #include "report_sweep.h"
 
@@ -233,9 +234,14 @@ void replay_report_table(FILE *out, const struct replay_result *results,
         return;
     }
     print_table(out, report_columns, report_column_count, results, count);
-    if (!results[0].queue.asked)
-        return;
-    fputs("\n", out);
-    print_table(out, report_queue_columns, report_queue_column_count, results,
-                count);
+    if (results[0].queue.asked) {
+        fputs("\n", out);
+        print_table(out, report_queue_columns, report_queue_column_count,
+                    results, count);
+    }
+    if (results[0].handover.asked) {
+        fputs("\n", out);
+        print_table(out, report_handover_columns, report_handover_column_count,
+                    results, count);
+    }
 }

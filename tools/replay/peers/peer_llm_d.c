@@ -88,7 +88,7 @@ struct range {
 
 static struct range queues(const struct peer_view *view)
 {
-    struct range range = {INFINITY, 0.0};
+    struct range range = {(double)INFINITY, 0.0};
 
     for (size_t i = 0; i < view->target_count; i++)
         if (view->targets[i].open) {

@@ -161,7 +161,7 @@ static double threshold(const struct prequal *peer)
     size_t rank;
 
     if (count == 0)
-        return INFINITY;
+        return (double)INFINITY;
     memcpy(sorted, peer->history, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, by_value);
     rank = (size_t)ceil(peer->values[QUANTILE] * (double)count);
@@ -253,7 +253,7 @@ static double most_uses(const struct prequal *peer)
         (1.0 - pool / targets) * peer->values[PROBES] - peer->values[REMOVALS];
 
     if (rest <= 0.0)
-        return INFINITY;
+        return (double)INFINITY;
     return fmax(1.0, (1.0 + peer->values[DELTA]) / rest);
 }
 
