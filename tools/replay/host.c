@@ -31,7 +31,7 @@ struct host {
     uint64_t *blocks; /* Of the request that is asked for. */
     uint32_t *tokens; /* Of the same, where the router gets them; else NULL. */
     char adapter[ADAPTER_NAME_MAX]; /* Of the same. */
-    uint64_t deadline_ns; /* From arrival on; 0: none. */
+    uint64_t deadline_ns;           /* From arrival on; 0: none. */
     lbroute_decision decision;
 };
 
