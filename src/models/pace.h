@@ -17,6 +17,8 @@
 #ifndef LBR_MODELS_PACE_H
 #define LBR_MODELS_PACE_H
 
+#include "base/bytes.h"
+
 enum lbr_pace_kind { LBR_PACE_FIRST, LBR_PACE_EACH, LBR_PACE_KINDS };
 
 struct lbr_pace_rate {
@@ -58,5 +60,13 @@ void lbr_pace_learn_output(struct lbr_pace *pace, double tokens);
 
 /* So many tokens were expected in a cache (0: none, no news), and found. */
 void lbr_pace_learn_found(struct lbr_pace *pace, double expected, double found);
+
+/* For snapshots; what is read is within the bounds of what is learned. */
+void lbr_pace_member_save(const struct lbr_pace_member *member,
+                          struct lbr_writer *writer);
+void lbr_pace_member_load(struct lbr_pace_member *member,
+                          struct lbr_reader *reader);
+void lbr_pace_save(const struct lbr_pace *pace, struct lbr_writer *writer);
+void lbr_pace_load(struct lbr_pace *pace, struct lbr_reader *reader);
 
 #endif

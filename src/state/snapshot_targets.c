@@ -269,10 +269,46 @@ void lbr_load_adapters(struct lbr_loading *loading, struct lbr_reader *reader)
 /* More input than any request has, in kilotokens. */
 #define MOST_INPUT 1e9
 
-static int has_learned(const struct lbr_latency *latency)
+/* Whether a group has learned how long work takes. */
+static int times_are_told(const struct lbr_work_times *times)
 {
-    return latency->average[LBR_FIRST_TOKEN].samples ||
-           latency->average[LBR_TOTAL].samples;
+    return times->plane[LBR_PACE_FIRST].samples ||
+           times->plane[LBR_PACE_EACH].samples || times->pace.output.samples ||
+           times->pace.gone.samples;
+}
+
+static int has_learned(const struct lbr_target *target)
+{
+    const struct lbr_ewma *average = target->latency.average;
+    const struct lbr_group *group = target->by_pool.group;
+
+    return average[LBR_FIRST_TOKEN].samples || average[LBR_TOTAL].samples ||
+           (group && times_are_told(&group->latency_mean.times));
+}
+
+static void put_times(struct lbr_writer *writer,
+                      const struct lbr_work_times *times)
+{
+    int told = times_are_told(times);
+    int kind;
+
+    lbr_put_u8(writer, (uint8_t)told);
+    for (kind = 0; told && kind < LBR_PACE_KINDS; kind++)
+        lbr_least_squares_save(&times->plane[kind], writer);
+    if (told)
+        lbr_pace_save(&times->pace, writer);
+}
+
+static void get_times(struct lbr_reader *reader, struct lbr_work_times *times)
+{
+    uint8_t told = lbr_get_u8(reader);
+    int kind;
+
+    lbr_demand(reader, told <= 1);
+    for (kind = 0; told && kind < LBR_PACE_KINDS; kind++)
+        lbr_least_squares_load(&times->plane[kind], reader);
+    if (told)
+        lbr_pace_load(&times->pace, reader);
 }
 
 /* What its group has in common stands with every target, so that it is not
@@ -292,6 +328,7 @@ static void put_mean(struct lbr_writer *writer,
         if (known)
             lbr_plane_save(&mean->plane[kind], writer);
     }
+    put_times(writer, &mean->times);
 }
 
 static void get_mean(struct lbr_reader *reader, struct lbr_latency_mean *mean)
@@ -307,6 +344,7 @@ static void get_mean(struct lbr_reader *reader, struct lbr_latency_mean *mean)
         if (mean->plane_known[kind])
             lbr_plane_load(&mean->plane[kind], reader);
     }
+    get_times(reader, &mean->times);
 }
 
 static void put_latency(struct lbr_writer *writer,
@@ -318,6 +356,7 @@ static void put_latency(struct lbr_writer *writer,
     int kind;
 
     put_mean(writer, group ? &group->latency_mean : &nothing);
+    lbr_pace_member_save(&latency->pace, writer);
     for (kind = 0; kind < LBR_LATENCY_KINDS; kind++) {
         lbr_ewma_save(&latency->average[kind], writer);
         lbr_least_squares_save(&latency->model[kind], writer);
@@ -331,7 +370,7 @@ void lbr_save_latency(struct lbr_saving *saving)
     lbr_section_begin(saving, LBR_SECTION_LATENCY);
     for (i = 0; i < saving->target_count; i++) {
         const struct lbr_target *target = saving->targets[i];
-        int learned = has_learned(&target->latency);
+        int learned = has_learned(target);
 
         lbr_put_u8(saving->writer, (uint8_t)learned);
         if (learned)
@@ -347,7 +386,8 @@ static void set_mean(struct lbr_target *target,
 
     if (group && !group->latency_mean.samples &&
         !group->latency_mean.plane_known[LBR_FIRST_TOKEN] &&
-        !group->latency_mean.plane_known[LBR_TOTAL])
+        !group->latency_mean.plane_known[LBR_TOTAL] &&
+        !times_are_told(&group->latency_mean.times))
         group->latency_mean = *mean;
 }
 
@@ -356,9 +396,11 @@ static void load_latency(struct lbr_target *target, struct lbr_reader *reader)
     struct lbr_ewma average[LBR_LATENCY_KINDS];
     struct lbr_least_squares model[LBR_LATENCY_KINDS];
     struct lbr_latency_mean mean;
+    struct lbr_pace_member pace;
     int kind;
 
     get_mean(reader, &mean);
+    lbr_pace_member_load(&pace, reader);
     for (kind = 0; kind < LBR_LATENCY_KINDS; kind++) {
         lbr_ewma_load(&average[kind], reader);
         lbr_least_squares_load(&model[kind], reader);
@@ -368,6 +410,7 @@ static void load_latency(struct lbr_target *target, struct lbr_reader *reader)
     set_mean(target, &mean);
     memcpy(target->latency.average, average, sizeof average);
     memcpy(target->latency.model, model, sizeof model);
+    target->latency.pace = pace;
     lbr_latency_publish(target);
 }
 
