@@ -129,6 +129,7 @@ double lbr_forecast_one(const struct lbr_forecast *forecast,
 /* What is known of a position. */
 struct place {
     double queue, others, running, stretch, slow_first, slow_each;
+    double due;
 };
 
 static inline double left(struct place place,
@@ -139,10 +140,13 @@ static inline double left(struct place place,
     double first = terms->base + terms->per_running * place.running +
                    terms->per_work * work;
 
+    double late = terms->now - place.due;
+
     first = first < terms->least ? terms->least : first;
     return (place.slow_first * first +
             place.slow_each * (terms->sharing * place.running)) *
-           place.stretch;
+               place.stretch +
+           (late > 0 ? late : 0);
 }
 
 void lbr_forecast_sweep_work(struct lbr_forecast *forecast,
@@ -157,6 +161,7 @@ void lbr_forecast_sweep_work(struct lbr_forecast *forecast,
     const double *slow_each =
         lbr_forecast_column(forecast, LBR_COLUMN_SLOW_EACH);
     const double *uncached = lbr_forecast_column(forecast, LBR_COLUMN_UNCACHED);
+    const double *due = lbr_forecast_column(forecast, LBR_COLUMN_DUE);
     double *restrict expected =
         lbr_forecast_column(forecast, LBR_COLUMN_EXPECTED);
     const struct lbr_work_terms by = *terms;
@@ -165,7 +170,8 @@ void lbr_forecast_sweep_work(struct lbr_forecast *forecast,
 
     for (i = 0; i < count; i++) {
         struct place place = {queue[i],   others[i],     running[i],
-                              stretch[i], slow_first[i], slow_each[i]};
+                              stretch[i], slow_first[i], slow_each[i],
+                              due[i]};
 
         expected[i] = left(place, &by, uncached[i]);
     }
@@ -180,7 +186,8 @@ double lbr_forecast_work(const struct lbr_forecast *forecast, uint32_t position,
         *lbr_forecast_cell(forecast, LBR_COLUMN_RUNNING, position),
         *lbr_forecast_cell(forecast, LBR_COLUMN_STRETCH, position),
         *lbr_forecast_cell(forecast, LBR_COLUMN_SLOW_FIRST, position),
-        *lbr_forecast_cell(forecast, LBR_COLUMN_SLOW_EACH, position)};
+        *lbr_forecast_cell(forecast, LBR_COLUMN_SLOW_EACH, position),
+        *lbr_forecast_cell(forecast, LBR_COLUMN_DUE, position)};
 
     return left(place, terms, uncached);
 }

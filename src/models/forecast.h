@@ -73,6 +73,7 @@ struct lbr_work_terms {
     double base, per_running, per_work;
     double least;   /* that the plane gives */
     double sharing; /* for each request that runs */
+    double now;     /* who is late counts by it; 0: nobody does */
 };
 
 /* Makes room for |count| positions. Returns 0 without memory. */

@@ -66,7 +66,7 @@ static struct lbr_work_terms terms_of(const struct lbr_pick *pick)
     const struct lbr_least_squares *first = &times->plane[LBR_PACE_FIRST];
     struct lbr_forecast_request request = lbr_latency_request(pick);
     struct lbr_work_terms terms = {
-        request.mean_input, 0, 0, RUNNING_TOKENS, 1, 0, 0};
+        request.mean_input, 0, 0, RUNNING_TOKENS, 1, 0, 0, 0};
 
     terms.input = request.input * lbr_least_work_eviction(times);
     if (!lbr_work_times_known(times, LBR_PACE_FIRST))
@@ -76,6 +76,7 @@ static struct lbr_work_terms terms_of(const struct lbr_pick *pick)
     terms.per_work = first->plane.per_input;
     terms.least = lbr_least_squares_floor(first);
     terms.sharing = lbr_least_work_sharing(times);
+    terms.now = request.now;
     return terms;
 }
 

@@ -91,7 +91,8 @@ static double work_left(const struct row *row,
 
     return (fmax(first, terms->least) * row->slow_first +
             terms->sharing * row->running * row->slow_each) *
-           row->stretch;
+               row->stretch +
+           (terms->now > row->due ? terms->now - row->due : 0);
 }
 
 static void check_work(struct lbr_forecast *forecast, const struct row *rows,
@@ -99,7 +100,7 @@ static void check_work(struct lbr_forecast *forecast, const struct row *rows,
 {
     struct lbr_work_terms terms = {some(rng) / 100, some(rng) / 10, some(rng),
                                    some(rng),       some(rng),      0,
-                                   some(rng)};
+                                   some(rng),       some(rng)};
 
     terms.least = test_rng_below(rng, 2) ? some(rng) * 1000 : 0;
     lbr_forecast_sweep_work(forecast, &terms);
