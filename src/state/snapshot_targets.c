@@ -273,8 +273,8 @@ void lbr_load_adapters(struct lbr_loading *loading, struct lbr_reader *reader)
 static int times_are_told(const struct lbr_work_times *times)
 {
     return times->plane[LBR_PACE_FIRST].samples ||
-           times->plane[LBR_PACE_EACH].samples || times->pace.output.samples ||
-           times->pace.gone.samples;
+           times->plane[LBR_PACE_EACH].samples ||
+           times->pace.output.samples > 0 || times->pace.gone.samples > 0;
 }
 
 static int has_learned(const struct lbr_target *target)
