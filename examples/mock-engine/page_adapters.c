@@ -31,42 +31,51 @@ static void reply_success(struct evhttp_request *request, const char *name,
     reply_text(request, 200, "text/plain; charset=utf-8", text);
 }
 
-void page_load_adapter(struct mock *mock, struct evhttp_request *request,
-                       const struct fault_plan *plan, const void *data)
+/* What a change of adapters is, and what is said of it. */
+struct change {
+    bool (*make)(struct names *names, const char *name);
+    const char *done; /* Of a success. */
+    int status;       /* Of a refusal. */
+    const char *type, *refused;
+};
+
+static void change_adapters(struct mock *mock, struct evhttp_request *request,
+                            const struct change *change)
 {
     struct refusal refusal;
     json_t *body = reply_read(request, &refusal);
     const char *name = lora_name(mock, body, &refusal);
 
-    (void)plan;
-    (void)data;
-    if (name != NULL && names_load(&mock->options.names, name)) {
-        reply_success(request, name, "added");
+    if (name != NULL && change->make(&mock->options.names, name)) {
+        reply_success(request, name, change->done);
     } else {
         if (name != NULL)
-            refuse(&refusal, 400, "InvalidUserInput", "lora_name",
-                   "The lora adapter '%s' has already been loaded.", name);
+            refuse(&refusal, change->status, change->type, "lora_name",
+                   "The lora adapter '%s' %s.", name, change->refused);
         reply_refusal(request, false, &refusal);
     }
     json_decref(body);
 }
 
-void page_unload_adapter(struct mock *mock, struct evhttp_request *request,
-                         const struct fault_plan *plan, const void *data)
+void page_load_adapter(struct mock *mock, struct evhttp_request *request,
+                       const struct fault_plan *plan, const void *data)
 {
-    struct refusal refusal;
-    json_t *body = reply_read(request, &refusal);
-    const char *name = lora_name(mock, body, &refusal);
+    static const struct change LOAD = {names_load, "added", 400,
+                                       "InvalidUserInput",
+                                       "has already been loaded"};
 
     (void)plan;
     (void)data;
-    if (name != NULL && names_unload(&mock->options.names, name)) {
-        reply_success(request, name, "removed");
-    } else {
-        if (name != NULL)
-            refuse(&refusal, 404, "NotFoundError", "lora_name",
-                   "The lora adapter '%s' cannot be found.", name);
-        reply_refusal(request, false, &refusal);
-    }
-    json_decref(body);
+    change_adapters(mock, request, &LOAD);
+}
+
+void page_unload_adapter(struct mock *mock, struct evhttp_request *request,
+                         const struct fault_plan *plan, const void *data)
+{
+    static const struct change UNLOAD = {names_unload, "removed", 404,
+                                         "NotFoundError", "cannot be found"};
+
+    (void)plan;
+    (void)data;
+    change_adapters(mock, request, &UNLOAD);
 }
