@@ -21,6 +21,10 @@
 /* A pick by text now is better than one by ids too late. */
 static const double PATIENCE_S = 2.0;
 
+/* Who did not tell is left alone for so long, ns: a target that hangs must not
+ * cost each request in turn that patience. */
+static const uint64_t LEAVE_ALONE = UINT64_C(30000000000);
+
 enum { ANSWER_MAX = 64 << 20 };
 
 static void heard_head(void *context, int status, struct evkeyvalq *headers);
@@ -43,7 +47,8 @@ static bool suits(const struct exchange *exchange,
 {
     const lbroute_request *wanted = &exchange->wanted;
     const struct config_target *settings = backend->settings;
-    if (!settings || !*settings->tokenize_path || !backend->target)
+    if (!settings || !*settings->tokenize_path || !backend->target ||
+        exchange->began < backend->tokenize_after)
         return false;
     if (!wanted->pool)
         return strlen(settings->model) == wanted->model_len &&
@@ -177,10 +182,18 @@ static void take_ids(struct exchange *exchange)
     json_decref(answer);
 }
 
+/* An error that is the request's own says nothing of the engine. */
+static void note_failure(struct exchange *exchange)
+{
+    exchange->gateway->counters.tokenize_failures++;
+    if (exchange->status < 400 || exchange->status >= 500)
+        exchange->backend->tokenize_after = gateway_now() + LEAVE_ALONE;
+}
+
 static void go_on(struct exchange *exchange)
 {
     if (!exchange->asked.tokens)
-        exchange->gateway->counters.tokenize_failures++;
+        note_failure(exchange);
     drop_ids(exchange);
     exchange_drop_call(exchange);
     exchange->status = 0;
