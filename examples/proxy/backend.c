@@ -3,7 +3,9 @@
 
 #include "upstream.h"
 
+#include <event2/http.h>
 #include <openssl/crypto.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,4 +115,23 @@ void backend_drop(struct backend *backend)
 {
     if (--backend->references == 0)
         backend_free(backend);
+}
+
+bool backend_add_key(const struct backend *backend, struct evkeyvalq *headers)
+{
+    static const char scheme[] = "Bearer ";
+    size_t size;
+    char *value;
+    bool added;
+
+    if (backend->api_key == NULL)
+        return true;
+    size = strlen(backend->api_key) + sizeof scheme;
+    value = malloc(size);
+    if (value == NULL)
+        return false;
+    snprintf(value, size, "%s%s", scheme, backend->api_key);
+    added = evhttp_add_header(headers, "Authorization", value) == 0;
+    free(value);
+    return added;
 }

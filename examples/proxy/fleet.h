@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct evkeyvalq;
 struct gateway;
 struct upstream_pool;
 
@@ -51,6 +52,7 @@ struct fleet {
     size_t count;
     struct fleet_name *names; /**< Of models and adapters, sorted. */
     size_t name_count;
+    bool tokenizes;            /**< Some target tells token ids. */
     size_t tokenize_turn;      /**< Counts requests for token ids. */
     lbroute_pool default_pool; /**< 0: none. */
     const char *only_model;    /**< That all targets serve; NULL: none is. */
@@ -86,6 +88,10 @@ struct backend *backend_new_address(struct gateway *gateway, const char *host,
 
 void backend_hold(struct backend *backend);
 void backend_drop(struct backend *backend);
+
+/** Adds the Authorization that its engine asks for; nothing, and true, where it
+ * has no key of its own. false: out of memory. */
+bool backend_add_key(const struct backend *backend, struct evkeyvalq *headers);
 
 /** What stands behind a model name that a client asked for. */
 struct fleet_route {

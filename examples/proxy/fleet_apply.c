@@ -202,6 +202,9 @@ static void commit_targets(struct fleet_plan *plan)
         list = backend;
     }
     fleet->backends = list;
+    fleet->tokenizes = false;
+    for (const struct backend *b = list; b != NULL; b = b->next)
+        fleet->tokenizes |= b->settings->tokenize_path[0] != '\0';
     fleet->count = plan->config->target_count;
 }
 

@@ -12,7 +12,6 @@
 #include <event2/event_struct.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,23 +105,8 @@ static void on_deadline(evutil_socket_t fd, short what, void *context)
 
 static bool add_headers(const struct poll *poll, struct evkeyvalq *headers)
 {
-    const char *key = poll->backend->api_key;
-    char *value;
-    size_t size;
-    bool good;
-
-    if (evhttp_add_header(headers, "Accept", "*/*") != 0)
-        return false;
-    if (key == NULL)
-        return true;
-    size = strlen(key) + sizeof "Bearer ";
-    value = malloc(size);
-    if (value == NULL)
-        return false;
-    snprintf(value, size, "Bearer %s", key);
-    good = evhttp_add_header(headers, "Authorization", value) == 0;
-    free(value);
-    return good;
+    return evhttp_add_header(headers, "Accept", "*/*") == 0 &&
+           backend_add_key(poll->backend, headers);
 }
 
 static struct upstream_call *send_request(struct poll *poll)

@@ -13,7 +13,6 @@
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 #include <event2/util.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -39,17 +38,10 @@ static bool is_key(const char *name)
 /* Engines of both dialects look for their own header, some for either. */
 static bool add_key(const struct exchange *exchange, struct evkeyvalq *headers)
 {
-    const char *key = exchange->backend->api_key;
-    size_t size = strlen(key) + sizeof "Bearer ";
-    char *bearer = malloc(size);
-    if (!bearer)
-        return false;
-    snprintf(bearer, size, "Bearer %s", key);
-    bool added = evhttp_add_header(headers, "Authorization", bearer) == 0;
-    free(bearer);
-    if (added && exchange->asked.dialect == DIALECT_ANTHROPIC)
-        added = evhttp_add_header(headers, "x-api-key", key) == 0;
-    return added;
+    const struct backend *backend = exchange->backend;
+    return backend_add_key(backend, headers) &&
+           (exchange->asked.dialect != DIALECT_ANTHROPIC ||
+            evhttp_add_header(headers, "x-api-key", backend->api_key) == 0);
 }
 
 /* What passes to the engine. An answer that is compressed could not be read for

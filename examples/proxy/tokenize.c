@@ -61,8 +61,10 @@ static struct backend *find_backend(struct exchange *exchange)
 {
     struct fleet *fleet = exchange->gateway->fleet;
     struct backend *first = NULL;
-    size_t skip = fleet->tokenize_turn++;
     size_t suitable = 0;
+    if (!fleet->tokenizes)
+        return NULL;
+    size_t skip = fleet->tokenize_turn++;
     for (struct backend *b = fleet->backends; b; b = b->next)
         suitable += suits(exchange, b);
     if (!suitable)
@@ -76,13 +78,12 @@ static struct backend *find_backend(struct exchange *exchange)
 static bool add_headers(const struct backend *backend, struct evkeyvalq *out,
                         struct evkeyvalq *in)
 {
-    const char *own = evhttp_find_header(in, "Authorization");
-    char bearer[1024];
-    if (backend->api_key && snprintf(bearer, sizeof bearer, "Bearer %s",
-                                     backend->api_key) < (int)sizeof bearer)
-        own = bearer;
-    return evhttp_add_header(out, "Content-Type", "application/json") == 0 &&
-           (!own || evhttp_add_header(out, "Authorization", own) == 0);
+    const char *client = evhttp_find_header(in, "Authorization");
+    if (evhttp_add_header(out, "Content-Type", "application/json") != 0)
+        return false;
+    if (backend->api_key || !client)
+        return backend_add_key(backend, out);
+    return evhttp_add_header(out, "Authorization", client) == 0;
 }
 
 static struct upstream_call *call(struct exchange *exchange,
