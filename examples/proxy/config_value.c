@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "config_reader.h"
 
+#include "header.h"
+
 #include <lbroute/lbroute.h>
 
 #include <errno.h>
@@ -207,16 +209,6 @@ static bool make_room(struct config_reader *reader, struct config_names *names,
     return names->names != NULL || config_fail_memory(reader);
 }
 
-/* RFC 9110, section 5.6.2: the characters of a token. */
-static bool is_token(const char *text)
-{
-    static const char signs[] = "!#$%&'*+-.^_`|~0123456789"
-                                "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
-    return text[0] != '\0' && text[strspn(text, signs)] == '\0';
-}
-
 static bool read_header(struct config_reader *reader,
                         const struct config_key *key, const yaml_node_t *node,
                         struct config_names *names)
@@ -228,7 +220,7 @@ static bool read_header(struct config_reader *reader,
         return false;
     text = (const char *)node->data.scalar.value;
     quote = config_quote(text);
-    if (!is_token(text))
+    if (!header_is_token(text))
         return config_fail_node(reader, key, node,
                                 "\"%s\" is no name of a header", quote.text);
     return add_header(reader, text, strlen(text), names);

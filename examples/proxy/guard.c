@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard.h"
+#include "header.h"
 
 #include <sys/queue.h>
 
@@ -9,33 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool same(const char *a, const char *b)
-{
-    return evutil_ascii_strcasecmp(a, b) == 0;
-}
-
 static bool refuse(struct asked_error *error, const char *text)
 {
     error->status = 400;
     error->param[0] = '\0';
     snprintf(error->text, sizeof error->text, "%s", text);
     return false;
-}
-
-static bool is_token_char(unsigned char c)
-{
-    if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-        (c >= 'a' && c <= 'z'))
-        return true;
-    return c && strchr("!#$%&'*+-.^_`|~", c);
-}
-
-static bool is_token(const char *text)
-{
-    const char *at = text;
-    while (is_token_char((unsigned char)*at))
-        at++;
-    return at != text && !*at;
 }
 
 static bool is_value(const char *text)
@@ -52,7 +32,7 @@ bool guard_headers_clean(struct evkeyvalq *headers)
 {
     struct evkeyval *header;
     TAILQ_FOREACH(header, headers, next)
-    if (!is_token(header->key) || !is_value(header->value))
+    if (!header_is_token(header->key) || !is_value(header->value))
         return false;
     return true;
 }
@@ -88,16 +68,16 @@ static void look_at(struct framing *framing, const struct evkeyval *header)
     const char *name = header->key;
     if (!strchr("CTHEcthe", *name))
         return; /* Quickly: most headers are others. */
-    if (same(name, "Content-Length")) {
+    if (header_same(name, "Content-Length")) {
         framing->lengths++;
         framing->bad_length |= !guard_is_length(header->value);
-    } else if (same(name, "Transfer-Encoding")) {
+    } else if (header_same(name, "Transfer-Encoding")) {
         framing->codings++;
-        framing->bad_coding |= !same(header->value, "chunked");
-    } else if (same(name, "Host")) {
+        framing->bad_coding |= !header_same(header->value, "chunked");
+    } else if (header_same(name, "Host")) {
         framing->hosts++;
-    } else if (same(name, "Expect")) {
-        framing->bad_expectation |= !same(header->value, "100-continue");
+    } else if (header_same(name, "Expect")) {
+        framing->bad_expectation |= !header_same(header->value, "100-continue");
     }
 }
 
@@ -129,7 +109,7 @@ bool guard_request(const char *target, bool bodyless, struct evkeyvalq *headers,
         return refuse(error, "The request target is not a path.");
     TAILQ_FOREACH(header, headers, next)
     {
-        if (!is_token(header->key) || !is_value(header->value))
+        if (!header_is_token(header->key) || !is_value(header->value))
             return refuse(error, "A header has forbidden characters.");
         look_at(&framing, header);
     }
@@ -154,7 +134,7 @@ static bool named_by_connection(const char *name, struct evkeyvalq *headers)
 {
     struct evkeyval *header;
     TAILQ_FOREACH(header, headers, next)
-    if (same(header->key, "Connection") && lists(header->value, name))
+    if (header_same(header->key, "Connection") && lists(header->value, name))
         return true;
     return false;
 }
@@ -164,22 +144,23 @@ static bool is_hop_name(const char *name)
 {
     switch (*name | 0x20) {
     case 'c':
-        return same(name, "Connection") || same(name, "Content-Length");
+        return header_same(name, "Connection") ||
+               header_same(name, "Content-Length");
     case 'e':
-        return same(name, "Expect");
+        return header_same(name, "Expect");
     case 'h':
-        return same(name, "Host");
+        return header_same(name, "Host");
     case 'k':
-        return same(name, "Keep-Alive");
+        return header_same(name, "Keep-Alive");
     case 'p':
-        return same(name, "Proxy-Connection") ||
-               same(name, "Proxy-Authorization") ||
-               same(name, "Proxy-Authenticate");
+        return header_same(name, "Proxy-Connection") ||
+               header_same(name, "Proxy-Authorization") ||
+               header_same(name, "Proxy-Authenticate");
     case 't':
-        return same(name, "TE") || same(name, "Trailer") ||
-               same(name, "Transfer-Encoding");
+        return header_same(name, "TE") || header_same(name, "Trailer") ||
+               header_same(name, "Transfer-Encoding");
     case 'u':
-        return same(name, "Upgrade");
+        return header_same(name, "Upgrade");
     default:
         return false;
     }

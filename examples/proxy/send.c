@@ -4,6 +4,7 @@
 #include "fleet.h"
 #include "gateway.h"
 #include "guard.h"
+#include "header.h"
 #include "log.h"
 #include "retry_after.h"
 #include "upstream.h"
@@ -12,7 +13,6 @@
 
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
-#include <event2/util.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,14 +25,9 @@ static void heard_failure(void *context, enum upstream_failure failure);
 static const struct upstream_listener LISTENER = {heard_head, heard_body,
                                                   heard_end, heard_failure};
 
-static bool same(const char *a, const char *b)
-{
-    return evutil_ascii_strcasecmp(a, b) == 0;
-}
-
 static bool is_key(const char *name)
 {
-    return same(name, "Authorization") || same(name, "x-api-key");
+    return header_same(name, "Authorization") || header_same(name, "x-api-key");
 }
 
 /* Engines of both dialects look for their own header, some for either. */
@@ -54,7 +49,7 @@ static bool compose(const struct exchange *exchange, struct evkeyvalq *out)
     TAILQ_FOREACH(header, in, next)
     {
         if (guard_is_hop_header(header->key, in) ||
-            same(header->key, "Accept-Encoding") ||
+            header_same(header->key, "Accept-Encoding") ||
             (own_key && is_key(header->key)))
             continue;
         if (evhttp_add_header(out, header->key, header->value) != 0)
