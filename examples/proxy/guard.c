@@ -10,12 +10,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool refuse(struct asked_error *error, const char *text)
+static bool refuse_as(int status, struct asked_error *error, const char *text)
 {
-    error->status = 400;
+    error->status = status;
     error->param[0] = '\0';
     snprintf(error->text, sizeof error->text, "%s", text);
     return false;
+}
+
+static bool refuse(struct asked_error *error, const char *text)
+{
+    return refuse_as(400, error, text);
 }
 
 static bool is_value(const char *text)
@@ -104,38 +109,57 @@ bool guard_request(const char *target, bool bodyless, struct evkeyvalq *headers,
                    struct asked_error *error)
 {
     struct framing framing = {0};
+    struct guard_hops hops;
     struct evkeyval *header;
+    size_t count = 0;
     if (!is_path(target))
         return refuse(error, "The request target is not a path.");
     TAILQ_FOREACH(header, headers, next)
     {
+        if (++count > GUARD_HEADERS_MAX)
+            return refuse_as(431, error, "There are too many headers.");
         if (!header_is_token(header->key) || !is_value(header->value))
             return refuse(error, "A header has forbidden characters.");
         look_at(&framing, header);
     }
+    if (!guard_read_hops(&hops, headers))
+        return refuse(error, "Connection names too many headers.");
     return judge(&framing, bodyless, error);
 }
 
-/* Whether a comma-separated list holds a name. */
-static bool lists(const char *list, const char *name)
+/* Adds the names of a comma-separated list. */
+static bool add_hops(struct guard_hops *hops, const char *list)
 {
-    size_t len = strlen(name);
-    while (*list) {
-        list += strspn(list, " \t,");
-        size_t item = strcspn(list, " \t,");
-        if (item == len && evutil_ascii_strncasecmp(list, name, len) == 0)
-            return true;
-        list += item;
+    while (*(list += strspn(list, " \t,"))) {
+        size_t len = strcspn(list, " \t,");
+        if (hops->count == GUARD_HOPS_MAX)
+            return false;
+        hops->names[hops->count].text = list;
+        hops->names[hops->count++].len = len;
+        list += len;
     }
-    return false;
+    return true;
 }
 
-static bool named_by_connection(const char *name, struct evkeyvalq *headers)
+bool guard_read_hops(struct guard_hops *hops, struct evkeyvalq *headers)
 {
     struct evkeyval *header;
+    hops->count = 0;
     TAILQ_FOREACH(header, headers, next)
-    if (header_same(header->key, "Connection") && lists(header->value, name))
-        return true;
+    if (header_same(header->key, "Connection") &&
+        !add_hops(hops, header->value))
+        return false;
+    return true;
+}
+
+static bool is_named(const char *name, const struct guard_hops *hops)
+{
+    for (size_t i = 0; i < hops->count; i++) {
+        size_t len = hops->names[i].len;
+        if (evutil_ascii_strncasecmp(name, hops->names[i].text, len) == 0 &&
+            !name[len])
+            return true;
+    }
     return false;
 }
 
@@ -166,7 +190,7 @@ static bool is_hop_name(const char *name)
     }
 }
 
-bool guard_is_hop_header(const char *name, struct evkeyvalq *headers)
+bool guard_is_hop_header(const char *name, const struct guard_hops *hops)
 {
-    return is_hop_name(name) || named_by_connection(name, headers);
+    return is_hop_name(name) || is_named(name, hops);
 }

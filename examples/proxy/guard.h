@@ -11,8 +11,23 @@
 #include "asked.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct evkeyvalq;
+
+enum {
+    GUARD_HEADERS_MAX = 256, /**< Of a request. */
+    GUARD_HOPS_MAX = 32      /**< Names in Connection headers of a message. */
+};
+
+/** What the Connection headers of a message name; points into them. */
+struct guard_hops {
+    struct {
+        const char *text; /**< Not terminated. */
+        size_t len;
+    } names[GUARD_HOPS_MAX];
+    size_t count;
+};
 
 /**
  * Looks at target and headers.
@@ -23,16 +38,21 @@ struct evkeyvalq;
  *     one that is no plain number, both it and Transfer-Encoding, a
  *     Transfer-Encoding that is not just "chunked", names or values with
  *     forbidden bytes, an expectation other than 100-continue, a request
- *     target that is no path.
+ *     target that is no path, more headers than #GUARD_HEADERS_MAX, more names
+ *     in Connection than #GUARD_HOPS_MAX.
  */
 bool guard_request(const char *target, bool bodyless, struct evkeyvalq *headers,
                    struct asked_error *error);
+
+/** Collects what Connection headers name, once per message: each header is
+ * compared with all of them. false: more than #GUARD_HOPS_MAX. */
+bool guard_read_hops(struct guard_hops *hops, struct evkeyvalq *headers);
 
 /** Whether a header concerns one connection only and is never forwarded:
  * Connection, what it names, Keep-Alive, TE, Trailer, Transfer-Encoding,
  * Upgrade, Expect, Proxy-…, and Host and Content-Length, which are made anew.
  */
-bool guard_is_hop_header(const char *name, struct evkeyvalq *headers);
+bool guard_is_hop_header(const char *name, const struct guard_hops *hops);
 
 /** Whether a value of Content-Length is one plain number. */
 bool guard_is_length(const char *text);

@@ -46,9 +46,12 @@ static bool compose(const struct exchange *exchange, struct evkeyvalq *out)
     struct evkeyvalq *in = evhttp_request_get_input_headers(exchange->request);
     bool own_key = exchange->backend->api_key != NULL;
     struct evkeyval *header;
+    struct guard_hops hops;
+    if (!guard_read_hops(&hops, in)) /* Never: routes.c has refused those. */
+        return false;
     TAILQ_FOREACH(header, in, next)
     {
-        if (guard_is_hop_header(header->key, in) ||
+        if (guard_is_hop_header(header->key, &hops) ||
             header_same(header->key, "Accept-Encoding") ||
             (own_key && is_key(header->key)))
             continue;

@@ -48,8 +48,10 @@ static void copy_headers(struct exchange *exchange, struct evkeyvalq *in)
     const char *length =
         coding ? NULL : evhttp_find_header(in, "Content-Length");
     struct evkeyval *header;
+    struct guard_hops hops;
+    guard_read_hops(&hops, in);
     TAILQ_FOREACH(header, in, next)
-    if (!guard_is_hop_header(header->key, in) &&
+    if (!guard_is_hop_header(header->key, &hops) &&
         !(*prefix && begins_with(header->key, prefix)))
         evhttp_add_header(out, header->key, header->value);
     if (length)

@@ -188,11 +188,13 @@ static bool well_framed(struct evhttp_request *request)
     struct evkeyvalq *headers = evhttp_request_get_input_headers(request);
     int status = evhttp_request_get_response_code(request);
     const char *coding = evhttp_find_header(headers, "Transfer-Encoding");
+    struct guard_hops hops;
     if (status < 200 || status > 599)
         return false;
     if (coding && evutil_ascii_strcasecmp(coding, "chunked") != 0)
         return false;
-    return one_length(headers) && guard_headers_clean(headers);
+    return one_length(headers) && guard_headers_clean(headers) &&
+           guard_read_hops(&hops, headers);
 }
 
 static int on_head(struct evhttp_request *request, void *context)

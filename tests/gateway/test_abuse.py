@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import threading
+import time
 import unittest
 
 import harness
@@ -220,6 +221,14 @@ class Abuse(harness.Case):
         }.items():
             with self.subTest(name):
                 self.assert_refused(data, (400, 413, 414, 431), name)
+        self.assert_good(1)
+
+    def test_tiny_headers(self):
+        """Few bytes, but each would be looked at for each attempt."""
+        begun = time.monotonic()
+        self.assert_refused(sized(*["a:"] * 15_000), (431,), "tiny")
+        self.assertLess(time.monotonic() - begun, harness.PATIENCE)
+        self.assert_refused(sized(*["Connection: a"] * 200), (400,), "names")
         self.assert_good(1)
 
     def test_oversized_bodies(self):

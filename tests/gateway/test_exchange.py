@@ -229,6 +229,27 @@ class Plain(Case):
             sock.sendall(body)
             self.assertEqual(Answer(sock).status, 200)
 
+    def test_answer_of_many_headers(self):
+        """Takes no longer for each of them than one of few."""
+        names = [f"a{number:x}" for number in range(25_000)]
+        engine = self.engine(always(answer(GOOD, headers="".join(
+            f"{name}:\r\n" for name in names))))
+        gateway = self.gateway([engine])
+        begun = time.monotonic()
+        found = self.ask(gateway)
+        self.assertLess(time.monotonic() - begun, 2)
+        self.assertEqual(found.status, 200)
+        self.assertLess(set(names), set(found.headers))
+        self.assert_settled(gateway)
+
+    def test_answer_whose_connection_names_many(self):
+        """Is none."""
+        engine = self.engine(always(answer(
+            GOOD, headers="Connection: x\r\n" * 1000)))
+        gateway = self.gateway([engine])
+        self.assertEqual(self.ask(gateway).status, 502)
+        self.assert_settled(gateway)
+
     def test_errors_of_engines_are_passed_on(self):
         """A 4xx is the client's, and is not tried elsewhere."""
         bad = self.engine(always(answer('{"error":1}', "422 No")))

@@ -145,11 +145,38 @@ static void test_hop_headers(void **state)
     TAILQ_INIT(&headers);
     evhttp_add_header(&headers, "Connection", "close, x-one");
     evhttp_add_header(&headers, "connection", ",\tX-Two ,");
+    struct guard_hops hops;
+    assert_true(guard_read_hops(&hops, &headers));
     for (size_t i = 0; i < sizeof HOP / sizeof *HOP; i++)
-        assert_true(guard_is_hop_header(HOP[i], &headers));
+        assert_true(guard_is_hop_header(HOP[i], &hops));
     for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++)
-        assert_false(guard_is_hop_header(OWN[i], &headers));
+        assert_false(guard_is_hop_header(OWN[i], &hops));
     evhttp_clear_headers(&headers);
+}
+
+/* The status for so many headers of a kind; 0: none is wrong. */
+static int status_of(size_t count, const char *name, const char *value)
+{
+    struct evkeyvalq headers;
+    struct asked_error error = {0};
+    TAILQ_INIT(&headers);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(evhttp_add_header(&headers, name, value), 0);
+    bool good = guard_request("/", false, &headers, &error);
+    evhttp_clear_headers(&headers);
+    assert_int_equal(good, error.status == 0);
+    return error.status;
+}
+
+static void test_counts(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of(GUARD_HEADERS_MAX, "a", ""), 0);
+    assert_int_equal(status_of(GUARD_HEADERS_MAX + 1, "a", ""), 431);
+    assert_int_equal(status_of(GUARD_HOPS_MAX / 2, "Connection", "a, b"), 0);
+    assert_int_equal(status_of(GUARD_HOPS_MAX / 2 + 1, "Connection", "a, b"),
+                     400);
+    assert_int_equal(status_of(GUARD_HEADERS_MAX, "Connection", " ,\t"), 0);
 }
 
 /* The example date of RFC 9110 section 5.6.7, in its three forms. */
@@ -207,6 +234,7 @@ int main(void)
         cmocka_unit_test(test_targets),
         cmocka_unit_test(test_no_body),
         cmocka_unit_test(test_hop_headers),
+        cmocka_unit_test(test_counts),
         cmocka_unit_test(test_retry_after),
         cmocka_unit_test(test_bad_retry_after),
     };
