@@ -137,6 +137,9 @@ void exchange_keep(struct exchange *exchange, int status,
                    struct evkeyvalq *headers);
 void exchange_keep_more(struct exchange *exchange, struct evbuffer *bytes);
 
+/* Keeps its status alone: half a body is none. */
+void exchange_keep_no_body(struct exchange *exchange);
+
 /* outcome.c */
 
 /* Settles the ticket with a kind of `LBROUTE_EVENT_`. */

@@ -22,12 +22,18 @@ static void copy_value(char *out, size_t size, struct evkeyvalq *headers,
     snprintf(out, size, "%s", value ? value : "");
 }
 
+void exchange_keep_no_body(struct exchange *exchange)
+{
+    if (exchange->kept.body)
+        evbuffer_free(exchange->kept.body);
+    exchange->kept.body = NULL;
+}
+
 void exchange_keep(struct exchange *exchange, int status,
                    struct evkeyvalq *headers)
 {
     struct kept_answer *kept = &exchange->kept;
-    if (kept->body)
-        evbuffer_free(kept->body);
+    exchange_keep_no_body(exchange);
     kept->body = evbuffer_new();
     kept->status = status;
     kept->decision = exchange->decision;
@@ -44,11 +50,8 @@ void exchange_keep_more(struct exchange *exchange, struct evbuffer *bytes)
     if (!kept->body)
         return;
     evbuffer_add_buffer(kept->body, bytes);
-    if (evbuffer_get_length(kept->body) <= KEPT_MAX)
-        return;
-    /* Half an answer is none. */
-    evbuffer_free(kept->body);
-    kept->body = NULL;
+    if (evbuffer_get_length(kept->body) > KEPT_MAX)
+        exchange_keep_no_body(exchange);
 }
 
 /* An engine's own words, under the headers of the decision that led to them. */

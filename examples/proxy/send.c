@@ -166,6 +166,8 @@ static void heard_failure(void *context, enum upstream_failure failure)
     int event = slow ? LBROUTE_EVENT_TIMEOUT : LBROUTE_EVENT_FAILURE;
     exchange->call = NULL;
     complain(exchange->backend, failure);
+    if (exchange->keeping)
+        exchange_keep_no_body(exchange);
     if (exchange->started)
         exchange_cut(exchange, event);
     else

@@ -512,6 +512,19 @@ class Retries(Case):
         self.assertEqual(found.headers["x-lbroute-attempts"], "2")
         self.assert_settled(gateway)
 
+    def test_half_of_the_last_answer_is_not_passed_on(self):
+        """Its status is, in the gateway's own words."""
+        def script(_engine, wire):
+            wire.request_noted()
+            wire.send(answer('{"error":{"message":"half', "429 No",
+                             "Retry-After: 9\r\n")[:-5])
+        gateway = self.gateway([self.engine(script)])
+        found = self.ask(gateway)
+        self.assertEqual(found.status, 429)
+        self.assertEqual(found.json()["error"]["message"],
+                         "The engines are busy.")
+        self.assert_settled(gateway)
+
     def test_nobody_answers(self):
         """502 and 504 in the dialect of the path."""
         with socket.create_server(("127.0.0.1", 0)) as free:
