@@ -66,6 +66,15 @@ static bool open_state(struct gateway *gateway, const struct config *config)
     return gateway->state != NULL;
 }
 
+/* A reload may bring another prefix; the router keeps the one of its start. */
+static void keep_prefix(struct gateway *gateway, const char *prefix)
+{
+    snprintf(gateway->header_prefix, sizeof gateway->header_prefix, "%s",
+             prefix);
+    snprintf(gateway->attempts_name, sizeof gateway->attempts_name,
+             "%sAttempts", prefix);
+}
+
 static bool open_router(struct gateway *gateway, const struct config *config,
                         char *error, size_t error_size)
 {
@@ -76,6 +85,7 @@ static bool open_router(struct gateway *gateway, const struct config *config,
     options.ticket_ttl = TICKET_TTL;
     options.header_prefix = config->header_prefix;
     options.header_prefix_len = strlen(config->header_prefix);
+    keep_prefix(gateway, config->header_prefix);
     if (!options.seed &&
         RAND_bytes((unsigned char *)&options.seed, sizeof options.seed) != 1)
         return fail(error, error_size, "the system gives no random numbers");

@@ -41,6 +41,8 @@ struct gateway {
     struct evdns_base *dns;
     struct ssl_ctx_st *client_tls; /**< For https targets. */
     lbroute_router *router;
+    char header_prefix[LBROUTE_NAME_MAX + 1]; /**< The router's, for good. */
+    char attempts_name[LBROUTE_NAME_MAX + sizeof "Attempts"];
     struct config *config; /**< In force. */
     struct fleet *fleet;   /**< Pools and backends. */
     struct listener *listener;

@@ -28,12 +28,10 @@ void exchange_add_headers(struct exchange *exchange,
 {
     struct evkeyvalq *headers =
         evhttp_request_get_output_headers(exchange->request);
-    char name[LBROUTE_NAME_MAX + 16], number[16];
+    char number[16];
     reply_decision_headers(exchange->gateway, decision, result, headers);
-    snprintf(name, sizeof name, "%sAttempts",
-             exchange->gateway->config->header_prefix);
     snprintf(number, sizeof number, "%u", (unsigned)exchange->attempts);
-    evhttp_add_header(headers, name, number);
+    evhttp_add_header(headers, exchange->gateway->attempts_name, number);
     if (exchange->gateway->draining)
         evhttp_add_header(headers, "Connection", "close");
 }
@@ -41,7 +39,7 @@ void exchange_add_headers(struct exchange *exchange,
 /* An engine that is itself such a gateway does not speak for this one. */
 static void copy_headers(struct exchange *exchange, struct evkeyvalq *in)
 {
-    const char *prefix = exchange->gateway->config->header_prefix;
+    const char *prefix = exchange->gateway->header_prefix;
     struct evkeyvalq *out =
         evhttp_request_get_output_headers(exchange->request);
     const char *coding = evhttp_find_header(in, "Transfer-Encoding");

@@ -766,6 +766,21 @@ class Waiting(Case):
         first.close()
         self.assert_settled(gateway)
 
+    def test_reload_of_the_prefix(self):
+        """It stays until the next start, on all headers alike."""
+        engine = self.engine(always(answer(
+            GOOD, headers="X-Lbroute-Pool: its\r\nX-New-Pool: its\r\n")))
+        gateway = self.gateway([engine])
+        gateway.write({"a": f"http://127.0.0.1:{engine.port}"},
+                      "router: {header_prefix: X-New-}")
+        gateway.signal(signal.SIGHUP)
+        self.wait_for(gateway, "reloads_total", 1)
+        headers = self.ask(gateway).headers
+        self.assertEqual(headers["x-lbroute-attempts"], "1")
+        self.assertEqual(headers["x-lbroute-pool"], "chat")
+        self.assertEqual(headers["x-new-pool"], "its")
+        self.assertNotIn("x-new-attempts", headers)
+
     def test_bad_reload(self):
         """Leaves everything as it was, and says where the mistake is."""
         gateway = self.one_slot()
