@@ -78,25 +78,23 @@ static void refuse(struct exchange *exchange, const struct asked_error *error)
     exchange_end(exchange);
 }
 
-static bool read_request(struct exchange *exchange, struct asked_error *error)
+static bool read_request(struct exchange *exchange, enum dialect dialect,
+                         enum asked_kind kind, struct asked_error *error)
 {
     struct evhttp_request *request = exchange->request;
     struct evbuffer *body = evhttp_request_get_input_buffer(request);
     size_t len = evbuffer_get_length(body);
-    enum dialect dialect = DIALECT_OPENAI;
-    enum asked_kind kind = ASKED_OTHER;
-    asked_path(evhttp_request_get_uri(request), &dialect, &kind);
     exchange->gateway->counters.bytes_in += len;
     const void *bytes = len ? (void *)evbuffer_pullup(body, -1) : "";
-    bool read = asked_read(&exchange->asked, dialect, kind, bytes, len, error);
-    exchange->asked.dialect = dialect;
-    return read && exchange_describe(exchange->gateway, &exchange->asked,
-                                     evhttp_request_get_input_headers(request),
-                                     exchange->began, &exchange->identity,
-                                     &exchange->wanted, error);
+    return asked_read(&exchange->asked, dialect, kind, bytes, len, error) &&
+           exchange_describe(exchange->gateway, &exchange->asked,
+                             evhttp_request_get_input_headers(request),
+                             exchange->began, &exchange->identity,
+                             &exchange->wanted, error);
 }
 
-void exchange_begin(struct gateway *gateway, struct evhttp_request *request)
+void exchange_begin(struct gateway *gateway, struct evhttp_request *request,
+                    enum dialect dialect, enum asked_kind kind)
 {
     struct asked_error error = {0};
     struct exchange *exchange = exchange_new(gateway, request);
@@ -104,7 +102,7 @@ void exchange_begin(struct gateway *gateway, struct evhttp_request *request)
         evhttp_send_error(request, HTTP_SERVUNAVAIL, NULL);
         return;
     }
-    if (!read_request(exchange, &error)) {
+    if (!read_request(exchange, dialect, kind, &error)) {
         refuse(exchange, &error);
         return;
     }

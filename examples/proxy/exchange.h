@@ -25,8 +25,10 @@ struct evkeyvalq;
 struct exchange;
 struct gateway;
 
-/** Begins with a request that is complete and well-formed. */
-void exchange_begin(struct gateway *gateway, struct evhttp_request *request);
+/** Begins with a request that is complete and well-formed, to a path of that
+ * dialect and kind. */
+void exchange_begin(struct gateway *gateway, struct evhttp_request *request,
+                    enum dialect dialect, enum asked_kind kind);
 
 /** Hands out what waits and can go now. Called after whatever may free a
  * slot; never from inside a callback of the router. */

@@ -131,7 +131,7 @@ static void dispatch(struct visit *visit)
     else if (visit->gateway->draining)
         answer(visit, 503, "The gateway is shutting down.");
     else
-        exchange_begin(visit->gateway, visit->request);
+        exchange_begin(visit->gateway, visit->request, visit->dialect, kind);
 }
 
 /* Chunked requests are read leniently by libevent, so that the connection ends
