@@ -22,7 +22,7 @@ struct poll {
     struct backend *backend;
     char *path;
     double interval;
-    struct event tick, deadline;
+    struct event tick;
     struct upstream_call *call; /* NULL: none is under way. */
     struct evbuffer *body;
     int status;
@@ -51,7 +51,6 @@ static void finish(struct poll *poll, bool good)
     size_t len = evbuffer_get_length(poll->body);
 
     poll->call = NULL;
-    event_del(&poll->deadline);
     if (good && poll->status == 200)
         poll->done(poll->context,
                    len > 0 ? evbuffer_pullup(poll->body, -1)
@@ -96,13 +95,6 @@ static void on_failed(void *context, enum upstream_failure failure)
     finish(context, false);
 }
 
-static void on_deadline(evutil_socket_t fd, short what, void *context)
-{
-    (void)fd;
-    (void)what;
-    give_up(context);
-}
-
 static bool add_headers(const struct poll *poll, struct evkeyvalq *headers)
 {
     return evhttp_add_header(headers, "Accept", "*/*") == 0 &&
@@ -120,7 +112,8 @@ static struct upstream_call *send_request(struct poll *poll)
                                        .headers = &headers,
                                        .connect_timeout = limit,
                                        .first_byte_timeout = limit,
-                                       .idle_timeout = limit};
+                                       .idle_timeout = limit,
+                                       .total_timeout = limit};
     struct upstream_call *call = NULL;
 
     TAILQ_INIT(&headers);
@@ -135,7 +128,6 @@ static void on_tick(evutil_socket_t fd, short what, void *context)
 {
     struct poll *poll = context;
     struct timeval interval = to_timeval(poll->interval);
-    struct timeval limit = to_timeval(time_limit(poll));
 
     (void)fd;
     (void)what;
@@ -144,9 +136,7 @@ static void on_tick(evutil_socket_t fd, short what, void *context)
         return;
     poll->status = 0;
     poll->call = send_request(poll);
-    if (poll->call != NULL)
-        event_add(&poll->deadline, &limit);
-    else
+    if (poll->call == NULL)
         finish(poll, false);
 }
 
@@ -166,7 +156,6 @@ struct poll *poll_new(struct backend *backend, const char *path,
     poll->done = done;
     poll->context = context;
     evtimer_assign(&poll->tick, backend->gateway->base, on_tick, poll);
-    evtimer_assign(&poll->deadline, backend->gateway->base, on_deadline, poll);
     if (poll->path == NULL || poll->body == NULL ||
         event_add(&poll->tick, &first) != 0) {
         poll_free(poll);
@@ -185,7 +174,6 @@ void poll_free(struct poll *poll)
     if (poll == NULL)
         return;
     event_del(&poll->tick);
-    event_del(&poll->deadline);
     if (poll->call != NULL)
         upstream_cancel(poll->call);
     if (poll->body != NULL)

@@ -73,7 +73,9 @@ static uint64_t time_left(const struct upstream_call *call, uint64_t now)
     } else if (!call->connected && call->connect_limit < limit) {
         limit = call->connect_limit;
     }
-    return now - since >= limit ? 0 : limit - (now - since);
+    uint64_t end =
+        since + limit < call->over_at ? since + limit : call->over_at;
+    return now >= end ? 0 : end - now;
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *context)
@@ -342,6 +344,9 @@ static struct upstream_call *call_new(struct upstream_pool *pool,
     call->first_limit = nanoseconds(request->first_byte_timeout);
     call->idle_limit = nanoseconds(request->idle_timeout);
     call->sent_at = gateway_now();
+    call->over_at = request->total_timeout > 0
+                        ? call->sent_at + nanoseconds(request->total_timeout)
+                        : UINT64_MAX;
     call->target = joined(pool->backend->base_path, request->path);
     call->request = request_new(call);
     if (!call->target || !call->request ||
@@ -384,7 +389,7 @@ void upstream_pause(struct upstream_call *call, bool pause)
     }
     call->heard_at = gateway_now();
     bufferevent_enable(call->link->bufev, EV_READ);
-    set_timer(call, call->heard_at, call->idle_limit);
+    set_timer(call, call->heard_at, time_left(call, call->heard_at));
 }
 
 /* libevent must not lose a request while it calls back because of it. */

@@ -25,7 +25,7 @@ struct upstream_pool;
 /** Why a call failed. */
 enum upstream_failure {
     UPSTREAM_CONNECT,  /**< Refused, unreachable, no such name, bad TLS. */
-    UPSTREAM_TIMEOUT,  /**< No byte for too long. */
+    UPSTREAM_TIMEOUT,  /**< No byte, or no end, for too long. */
     UPSTREAM_BROKEN,   /**< Closed before the end of the answer. */
     UPSTREAM_MALFORMED /**< No HTTP. */
 };
@@ -56,6 +56,8 @@ struct upstream_request {
     struct evbuffer *body;     /**< Not drained: a retry needs it again. It
                                 * stays until the call is over. */
     double connect_timeout, first_byte_timeout, idle_timeout; /**< Seconds. */
+    double total_timeout; /**< Up to the end of the answer; 0: as long as bytes
+                           * come. */
 };
 
 /** Sends a request; NULL: out of memory. Never calls the listener before it

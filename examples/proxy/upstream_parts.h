@@ -61,6 +61,7 @@ struct upstream_call {
     struct event timer;
     uint64_t wakes_at; /* What the timer is set to. */
     uint64_t sent_at, heard_at, connect_limit, first_limit, idle_limit;
+    uint64_t over_at; /* Time of the end, whatever comes. */
     struct upstream_call *next_cancelled;
     enum call_state state;
     bool sending;  /* Inside upstream_send(). */

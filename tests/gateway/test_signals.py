@@ -130,13 +130,25 @@ class Signals(Case):
         def hang(_page):
             time.sleep(3)
 
+        def drip(page):
+            page.send_response(200)
+            page.send_header("Content-Length", "1000")
+            page.end_headers()
+            page.close_connection = True
+            try:
+                for _ in range(200):
+                    page.wfile.write(b"#")
+                    time.sleep(0.1)
+            except OSError:
+                pass
+
         pages = self.pages()
         pages.pages["/metrics"] = (200, vllm_page(5, 0))
         proxy = self.proxy([{"url": pages.url, "metrics": "/metrics"}],
                            signals=INTERVALS)
         wait_for("a load of 5", lambda: self.of_first(proxy, "load") == 5)
         for answer in ((500, vllm_page(0, 0)), (200, b"<html>"), (200, b""),
-                       (200, cut), (200, hang),
+                       (200, cut), (200, hang), (200, drip),
                        (200, vllm_page(0, 0) + b"#" * (17 << 20))):
             before = self.of_first(proxy, "scrape_failures")
             pages.pages["/metrics"] = answer
