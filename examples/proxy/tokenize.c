@@ -99,6 +99,7 @@ static struct upstream_call *call(struct exchange *exchange,
         .connect_timeout = PATIENCE_S,
         .first_byte_timeout = PATIENCE_S,
         .idle_timeout = PATIENCE_S,
+        .total_timeout = PATIENCE_S,
     };
     struct upstream_call *made = NULL;
     if (add_headers(backend, &headers,
@@ -124,31 +125,11 @@ bool tokenize_begin(struct exchange *exchange)
     return true;
 }
 
-static void heard_head(void *context, int status, struct evkeyvalq *headers)
-{
-    struct exchange *exchange = context;
-    (void)headers;
-    exchange->status = status;
-    if (status == HTTP_OK)
-        exchange->ids = evbuffer_new();
-}
-
 static void drop_ids(struct exchange *exchange)
 {
     if (exchange->ids)
         evbuffer_free(exchange->ids);
     exchange->ids = NULL;
-}
-
-static void heard_body(void *context, struct evbuffer *bytes)
-{
-    struct exchange *exchange = context;
-    if (!exchange->ids)
-        return;
-    if (evbuffer_get_length(exchange->ids) + evbuffer_get_length(bytes) >
-            ANSWER_MAX ||
-        evbuffer_add_buffer(exchange->ids, bytes) != 0)
-        drop_ids(exchange);
 }
 
 /* All ids of a list; NULL: it is no such list, or out of memory. */
@@ -201,12 +182,31 @@ static void go_on(struct exchange *exchange)
     exchange_choose(exchange);
 }
 
+static void heard_head(void *context, int status, struct evkeyvalq *headers)
+{
+    struct exchange *exchange = context;
+    (void)headers;
+    exchange->status = status;
+    if (status == HTTP_OK)
+        exchange->ids = evbuffer_new();
+    if (!exchange->ids)
+        go_on(exchange);
+}
+
+static void heard_body(void *context, struct evbuffer *bytes)
+{
+    struct exchange *exchange = context;
+    if (evbuffer_get_length(exchange->ids) + evbuffer_get_length(bytes) >
+            ANSWER_MAX ||
+        evbuffer_add_buffer(exchange->ids, bytes) != 0)
+        go_on(exchange);
+}
+
 static void heard_end(void *context)
 {
     struct exchange *exchange = context;
     exchange->call = NULL;
-    if (exchange->ids)
-        take_ids(exchange);
+    take_ids(exchange);
     go_on(exchange);
 }
 

@@ -9,7 +9,7 @@ import threading
 import time
 import unittest
 
-from harness import Case, get_json, wait_for
+from harness import Case, PATIENCE, get_json, wait_for
 
 CHAT = "/v1/chat/completions"
 
@@ -52,6 +52,23 @@ class Reply(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+
+def slowly(status, piece, pause, length=1 << 30):
+    """An answer that comes piece by piece, for ten seconds."""
+    def answer(reply):
+        reply.send_response(status)
+        reply.send_header("Content-Length", str(length))
+        reply.end_headers()
+        reply.close_connection = True
+        end = time.monotonic() + 10
+        try:
+            while time.monotonic() < end:
+                reply.wfile.write(piece)
+                time.sleep(pause)
+        except OSError:
+            pass
+    return answer
 
 
 def chat(text):
@@ -140,6 +157,33 @@ class Tokenize(Case):
         get_json(proxy.port, CHAT, chat("x"))
         self.assertLess(time.monotonic() - begin, 1.5)
         self.assertEqual(tokenizer.asked, 1)
+
+    def took(self, proxy, body=None, headers=None):
+        """Seconds that an answer takes."""
+        begin = time.monotonic()
+        client = http.client.HTTPConnection("127.0.0.1", proxy.port)
+        client.request("POST", CHAT, json.dumps(body or chat("x")),
+                       {"Content-Type": "application/json", **(headers or {})})
+        self.assertIn("choices", json.load(client.getresponse()))
+        client.close()
+        return time.monotonic() - begin
+
+    def test_byte_by_byte(self):
+        """No patience with those who only just speak."""
+        tokenizer, proxy = self.strange()
+        tokenizer.answer = slowly(200, b" ", 0.5)
+        took = self.took(proxy)
+        self.assertGreater(took, 1.5)
+        self.assertLess(took, 2 + 1.5 * PATIENCE)
+
+    def test_of_no_use(self):
+        """What will not become ids is not heard to its end."""
+        for answer in (slowly(500, b" ", 0.5), slowly(404, b"", 0.5)):
+            tokenizer, proxy = self.strange()
+            tokenizer.answer = answer
+            self.assertLess(self.took(proxy), 1.5 * PATIENCE)
+            self.assertEqual(self.failures(proxy), 1)
+            proxy.assert_idle()
 
     def test_vanished_client(self):
         """Nothing stays open of one who left meanwhile."""
