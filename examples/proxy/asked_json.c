@@ -141,3 +141,24 @@ bool asked_count(const json_t *object, const char *name, int64_t *count,
     *count = (int64_t)number;
     return true;
 }
+
+static bool add_token(const json_t *value, struct bytes *ids)
+{
+    json_int_t id = json_integer_value(value);
+    uint32_t token = (uint32_t)id;
+
+    if (!json_is_integer(value) || id < 0 || id > UINT32_MAX)
+        return false;
+    bytes_add(ids, &token, sizeof token);
+    return true;
+}
+
+bool asked_tokens(const json_t *array, struct bytes *ids)
+{
+    size_t index;
+    json_t *element;
+
+    json_array_foreach(array, index,
+                       element) if (!add_token(element, ids)) return false;
+    return json_is_array(array);
+}

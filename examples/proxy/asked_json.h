@@ -8,6 +8,7 @@
 #define LBROUTE_PROXY_ASKED_JSON_H
 
 #include "asked.h"
+#include "bytes.h"
 
 #include <jansson.h>
 
@@ -35,5 +36,8 @@ bool asked_flag(const json_t *object, const char *name, bool *flag,
 /** A whole number; left alone where there is none, or a negative one. */
 bool asked_count(const json_t *object, const char *name, int64_t *count,
                  struct asked_error *error);
+
+/** Adds token ids, uint32_t each; false: no array of them. */
+bool asked_tokens(const json_t *array, struct bytes *ids);
 
 #endif

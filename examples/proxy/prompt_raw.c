@@ -5,34 +5,11 @@
  */
 #include "prompt.h"
 
-#include <stdint.h>
-
 static bool mixed(struct prompt *prompt, const char *name)
 {
     return asked_refuse(prompt->error, name,
                         "A prompt must be a string, an array of strings, an "
                         "array of token ids, or an array of such arrays.");
-}
-
-static bool add_token(struct prompt *prompt, const json_t *value)
-{
-    json_int_t id = json_integer_value(value);
-    uint32_t token = (uint32_t)id;
-
-    if (!json_is_integer(value) || id < 0 || id > UINT32_MAX)
-        return false;
-    bytes_add(&prompt->tokens, &token, sizeof token);
-    return true;
-}
-
-static bool add_tokens(struct prompt *prompt, const json_t *array)
-{
-    size_t index;
-    json_t *element;
-
-    json_array_foreach(array, index,
-                       element) if (!add_token(prompt, element)) return false;
-    return json_is_array(array);
 }
 
 static bool add_text(struct prompt *prompt, const json_t *text, bool first)
@@ -53,11 +30,11 @@ static bool add_array(struct prompt *prompt, const json_t *array)
     json_t *element;
 
     if (json_is_integer(sample))
-        return add_tokens(prompt, array);
+        return asked_tokens(array, &prompt->tokens);
     json_array_foreach(
         array, index,
         element) if (json_is_array(sample)
-                         ? !add_tokens(prompt, element)
+                         ? !asked_tokens(element, &prompt->tokens)
                          : !add_text(prompt, element, index == 0)) return false;
     return true;
 }

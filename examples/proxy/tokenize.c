@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "tokenize.h"
 
+#include "asked_json.h"
 #include "config.h"
 #include "exchange_parts.h"
 #include "fleet.h"
 #include "gateway.h"
+#include "json_read.h"
 #include "upstream.h"
 
 #include <sys/queue.h>
@@ -12,10 +14,7 @@
 #include <event2/buffer.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
-#include <jansson.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A pick by text now is better than one by ids too late. */
@@ -25,7 +24,9 @@ static const double PATIENCE_S = 2.0;
  * cost each request in turn that patience. */
 static const uint64_t LEAVE_ALONE = UINT64_C(30000000000);
 
-enum { ANSWER_MAX = 64 << 20 };
+/* Of an answer: a template may add to the prompt, and each of its bytes may be
+ * an id of some digits. */
+enum { ANSWER_LEAST = 1 << 20, ANSWER_TIMES = 16 };
 
 static void heard_head(void *context, int status, struct evkeyvalq *headers);
 static void heard_body(void *context, struct evbuffer *bytes);
@@ -132,36 +133,23 @@ static void drop_ids(struct exchange *exchange)
     exchange->ids = NULL;
 }
 
-/* All ids of a list; NULL: it is no such list, or out of memory. */
-static uint32_t *read_ids(const json_t *list)
-{
-    size_t count = json_array_size(list);
-    uint32_t *ids = count ? malloc(count * sizeof *ids) : NULL;
-    for (size_t i = 0; ids && i < count; i++) {
-        json_int_t id = json_integer_value(json_array_get(list, i));
-        ids[i] = (uint32_t)id;
-        if (!json_is_integer(json_array_get(list, i)) || id < 0 ||
-            id > UINT32_MAX) {
-            free(ids);
-            ids = NULL;
-        }
-    }
-    return ids;
-}
-
 static void take_ids(struct exchange *exchange)
 {
+    struct bytes ids = {0};
     size_t len = evbuffer_get_length(exchange->ids);
     const char *text =
         len ? (const char *)evbuffer_pullup(exchange->ids, -1) : "";
-    json_t *answer = text ? json_loadb(text, len, 0, NULL) : NULL;
-    const json_t *list = json_object_get(answer, "tokens");
-    exchange->asked.tokens = read_ids(list);
-    if (exchange->asked.tokens)
-        exchange->asked.tokens_len = json_array_size(list);
+    json_t *answer = text ? json_read(text, len, NULL) : NULL;
+    bool good = asked_tokens(json_object_get(answer, "tokens"), &ids);
+    json_decref(answer);
+    if (!good || ids.failed || !ids.len) {
+        bytes_release(&ids);
+        return;
+    }
+    exchange->asked.tokens = (uint32_t *)(void *)ids.data;
+    exchange->asked.tokens_len = ids.len / sizeof *exchange->asked.tokens;
     exchange->wanted.tokens = exchange->asked.tokens;
     exchange->wanted.tokens_len = exchange->asked.tokens_len;
-    json_decref(answer);
 }
 
 /* An error that is the request's own says nothing of the engine. */
@@ -193,11 +181,18 @@ static void heard_head(void *context, int status, struct evkeyvalq *headers)
         go_on(exchange);
 }
 
+static size_t answer_max(const struct exchange *exchange)
+{
+    return ANSWER_LEAST +
+           ANSWER_TIMES * evbuffer_get_length(evhttp_request_get_input_buffer(
+                              exchange->request));
+}
+
 static void heard_body(void *context, struct evbuffer *bytes)
 {
     struct exchange *exchange = context;
     if (evbuffer_get_length(exchange->ids) + evbuffer_get_length(bytes) >
-            ANSWER_MAX ||
+            answer_max(exchange) ||
         evbuffer_add_buffer(exchange->ids, bytes) != 0)
         go_on(exchange);
 }

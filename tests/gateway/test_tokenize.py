@@ -178,7 +178,8 @@ class Tokenize(Case):
 
     def test_of_no_use(self):
         """What will not become ids is not heard to its end."""
-        for answer in (slowly(500, b" ", 0.5), slowly(404, b"", 0.5)):
+        for answer in (slowly(500, b" ", 0.5), slowly(404, b"", 0.5),
+                       slowly(200, b" " * (2 << 20), 0.5)):
             tokenizer, proxy = self.strange()
             tokenizer.answer = answer
             self.assertLess(self.took(proxy), 1.5 * PATIENCE)
