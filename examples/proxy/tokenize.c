@@ -20,9 +20,12 @@
 /* A pick by text now is better than one by ids too late. */
 static const double PATIENCE_S = 2.0;
 
-/* Who did not tell is left alone for so long, ns: a target that hangs must not
- * cost each request in turn that patience. */
-static const uint64_t LEAVE_ALONE = UINT64_C(30000000000);
+/* Of a client's deadline: with less left nobody is asked. */
+static const double LEAST_LEFT_S = 0.05;
+
+/* Who did not tell is left alone for so long: a target that hangs must not cost
+ * each request in turn that patience. */
+static const double LEAVE_ALONE_S = 30.0;
 
 /* Of an answer: a template may add to the prompt, and each of its bytes may be
  * an id of some digits. */
@@ -87,6 +90,19 @@ static bool add_headers(const struct backend *backend, struct evkeyvalq *out,
     return evhttp_add_header(out, "Authorization", client) == 0;
 }
 
+/* How long to wait, seconds; 0: not at all. A client's deadline is for the
+ * answer, too. */
+static double patience(const struct exchange *exchange)
+{
+    const lbroute_request *wanted = &exchange->wanted;
+    if (!wanted->deadline)
+        return PATIENCE_S;
+    double left = (double)(wanted->deadline - exchange->began) * 1e-9;
+    if (left < LEAST_LEFT_S)
+        return 0;
+    return left / 2 < PATIENCE_S ? left / 2 : PATIENCE_S;
+}
+
 static struct upstream_call *call(struct exchange *exchange,
                                   struct backend *backend)
 {
@@ -100,7 +116,7 @@ static struct upstream_call *call(struct exchange *exchange,
         .connect_timeout = PATIENCE_S,
         .first_byte_timeout = PATIENCE_S,
         .idle_timeout = PATIENCE_S,
-        .total_timeout = PATIENCE_S,
+        .total_timeout = patience(exchange),
     };
     struct upstream_call *made = NULL;
     if (add_headers(backend, &headers,
@@ -113,8 +129,8 @@ static struct upstream_call *call(struct exchange *exchange,
 
 bool tokenize_begin(struct exchange *exchange)
 {
-    struct backend *backend =
-        is_text_prompt(&exchange->asked) ? find_backend(exchange) : NULL;
+    bool wanted = is_text_prompt(&exchange->asked) && patience(exchange) > 0;
+    struct backend *backend = wanted ? find_backend(exchange) : NULL;
     if (!backend)
         return false;
     exchange->status = 0;
@@ -152,18 +168,26 @@ static void take_ids(struct exchange *exchange)
     exchange->wanted.tokens_len = exchange->asked.tokens_len;
 }
 
+static void leave_alone(struct backend *backend, double seconds)
+{
+    uint64_t until = gateway_now() + (uint64_t)(seconds * 1e9);
+    if (backend->tokenize_after < until)
+        backend->tokenize_after = until;
+}
+
 /* An error that is the request's own says nothing of the engine. */
-static void note_failure(struct exchange *exchange)
+static void note_failure(struct exchange *exchange, double alone_s)
 {
     exchange->gateway->counters.tokenize_failures++;
     if (exchange->status < 400 || exchange->status >= 500)
-        exchange->backend->tokenize_after = gateway_now() + LEAVE_ALONE;
+        leave_alone(exchange->backend, alone_s);
 }
 
-static void go_on(struct exchange *exchange)
+/* Without ids the backend is left alone for so long, if that is its fault. */
+static void go_on(struct exchange *exchange, double alone_s)
 {
     if (!exchange->asked.tokens)
-        note_failure(exchange);
+        note_failure(exchange, alone_s);
     drop_ids(exchange);
     exchange_drop_call(exchange);
     exchange->status = 0;
@@ -178,7 +202,7 @@ static void heard_head(void *context, int status, struct evkeyvalq *headers)
     if (status == HTTP_OK)
         exchange->ids = evbuffer_new();
     if (!exchange->ids)
-        go_on(exchange);
+        go_on(exchange, LEAVE_ALONE_S);
 }
 
 static size_t answer_max(const struct exchange *exchange)
@@ -194,7 +218,7 @@ static void heard_body(void *context, struct evbuffer *bytes)
     if (evbuffer_get_length(exchange->ids) + evbuffer_get_length(bytes) >
             answer_max(exchange) ||
         evbuffer_add_buffer(exchange->ids, bytes) != 0)
-        go_on(exchange);
+        go_on(exchange, LEAVE_ALONE_S);
 }
 
 static void heard_end(void *context)
@@ -202,13 +226,17 @@ static void heard_end(void *context)
     struct exchange *exchange = context;
     exchange->call = NULL;
     take_ids(exchange);
-    go_on(exchange);
+    go_on(exchange, LEAVE_ALONE_S);
 }
 
 static void heard_failure(void *context, enum upstream_failure failure)
 {
     struct exchange *exchange = context;
-    (void)failure;
+    double alone_s = LEAVE_ALONE_S;
+    /* Whoever had less time is blamed less: a client's short deadline must not
+     * take the ids of all others. */
+    if (failure == UPSTREAM_TIMEOUT)
+        alone_s *= patience(exchange) / PATIENCE_S;
     exchange->call = NULL;
-    go_on(exchange);
+    go_on(exchange, alone_s);
 }

@@ -186,6 +186,34 @@ class Tokenize(Case):
             self.assertEqual(self.failures(proxy), 1)
             proxy.assert_idle()
 
+    def test_deadline(self):
+        """Half of what is left for the answer, and nothing of a moment."""
+        tokenizer, proxy = self.strange()
+        tokenizer.answer = lambda _reply: time.sleep(4)
+        client = http.client.HTTPConnection("127.0.0.1", proxy.port)
+        client.request("POST", CHAT, json.dumps(chat("x")),
+                       {"Content-Type": "application/json",
+                        "X-Deadline-Ms": "49"})
+        client.getresponse().read()
+        client.close()
+        self.assertEqual(tokenizer.asked, 0)
+        took = self.took(proxy, headers={"X-Deadline-Ms": "800"})
+        self.assertGreater(took, 0.4)
+        self.assertLess(took, 1.5)
+        self.assertEqual((self.failures(proxy), tokenizer.asked), (1, 1))
+
+    def test_deadlines_of_others(self):
+        """Who had little time is asked again sooner."""
+        tokenizer, proxy = self.strange()
+        tokenizer.answer = lambda _reply: time.sleep(1)
+        hurry = {"X-Deadline-Ms": "200"}
+        self.took(proxy, headers=hurry)
+        self.took(proxy, headers=hurry)
+        self.assertEqual(tokenizer.asked, 1)
+        time.sleep(1.6)
+        self.took(proxy, headers=hurry)
+        self.assertEqual(tokenizer.asked, 2)
+
     def test_vanished_client(self):
         """Nothing stays open of one who left meanwhile."""
         tokenizer, proxy = self.strange()
