@@ -39,6 +39,8 @@ struct backend {
     uint64_t outcomes[LBROUTE_EVENT_COUNT];
     uint64_t scrapes, scrape_failures;
     uint64_t tokenize_after; /**< Not asked for token ids before, ns. */
+    uint64_t tokenize_told;  /**< Time of the latest line in the log that it
+                              * tells none, ns; 0: none. */
     uint64_t kv_batches, kv_gaps, kv_replays;
     uint64_t complained_at; /**< Time of the latest line in the log about it,
                              * ns; 0: none. */

@@ -7,6 +7,7 @@
 #include "fleet.h"
 #include "gateway.h"
 #include "json_read.h"
+#include "log.h"
 #include "upstream.h"
 
 #include <sys/queue.h>
@@ -41,23 +42,40 @@ static const struct upstream_listener LISTENER = {heard_head, heard_body,
 
 static bool is_text_prompt(const struct asked *asked)
 {
-    return asked->dialect == DIALECT_OPENAI && !asked->tokens &&
+    return asked->dialect == DIALECT_OPENAI && asked->prompt_len > 0 &&
+           !asked->tokens &&
            (asked->kind == ASKED_CHAT || asked->kind == ASKED_COMPLETION);
+}
+
+/* By the operator. Nothing goes to a target that may be about to end. */
+static bool is_drained(const struct backend *backend)
+{
+    lbroute_target_info info;
+    lbroute_target_info_init(&info, sizeof info);
+    return lbroute_target_get_info(backend->gateway->router, backend->target,
+                                   &info) != LBROUTE_OK ||
+           info.draining;
+}
+
+static bool serves(const struct config_target *settings,
+                   const struct exchange *exchange)
+{
+    const lbroute_request *wanted = &exchange->wanted;
+    if (wanted->pool)
+        return strcmp(settings->pool,
+                      exchange->gateway->config->default_pool) == 0;
+    return strlen(settings->model) == wanted->model_len &&
+           memcmp(settings->model, wanted->model, wanted->model_len) == 0;
 }
 
 /* Whether a backend could serve the request, and tells ids. */
 static bool suits(const struct exchange *exchange,
                   const struct backend *backend)
 {
-    const lbroute_request *wanted = &exchange->wanted;
     const struct config_target *settings = backend->settings;
-    if (!settings || !*settings->tokenize_path || !backend->target ||
-        exchange->began < backend->tokenize_after)
-        return false;
-    if (!wanted->pool)
-        return strlen(settings->model) == wanted->model_len &&
-               memcmp(settings->model, wanted->model, wanted->model_len) == 0;
-    return strcmp(settings->pool, exchange->gateway->config->default_pool) == 0;
+    return settings && *settings->tokenize_path && backend->target &&
+           exchange->began >= backend->tokenize_after &&
+           serves(settings, exchange) && !is_drained(backend);
 }
 
 /* In turn, so that no engine tokenizes for all. */
@@ -168,19 +186,51 @@ static void take_ids(struct exchange *exchange)
     exchange->wanted.tokens_len = exchange->asked.tokens_len;
 }
 
-static void leave_alone(struct backend *backend, double seconds)
+static uint64_t nanoseconds(double seconds)
 {
-    uint64_t until = gateway_now() + (uint64_t)(seconds * 1e9);
-    if (backend->tokenize_after < until)
-        backend->tokenize_after = until;
+    return (uint64_t)(seconds * 1e9);
 }
 
 /* An error that is the request's own says nothing of the engine. */
+static bool is_own(const struct exchange *exchange)
+{
+    switch (exchange->status) {
+    case 400:
+    case 413:
+    case 422:
+        return true;
+    case 401:
+    case 403: /* A client's key must not take the ids of all others. */
+        return !exchange->backend->api_key;
+    default:
+        return false;
+    }
+}
+
+/* Requests that it failed at the same time, or in little time, are one line. */
+static void complain(struct backend *backend, int status, uint64_t now)
+{
+    if (backend->tokenize_told &&
+        now - backend->tokenize_told < nanoseconds(LEAVE_ALONE_S))
+        return;
+    backend->tokenize_told = now;
+    if (status && status != HTTP_OK)
+        log_line("target %s tells no token ids: status %d", backend->name,
+                 status);
+    else
+        log_line("target %s tells no token ids, or not in time", backend->name);
+}
+
 static void note_failure(struct exchange *exchange, double alone_s)
 {
+    struct backend *backend = exchange->backend;
+    uint64_t now = gateway_now(), until = now + nanoseconds(alone_s);
     exchange->gateway->counters.tokenize_failures++;
-    if (exchange->status < 400 || exchange->status >= 500)
-        leave_alone(exchange->backend, alone_s);
+    if (is_own(exchange))
+        return;
+    if (backend->tokenize_after < until)
+        backend->tokenize_after = until;
+    complain(backend, exchange->status, now);
 }
 
 /* Without ids the backend is left alone for so long, if that is its fault. */

@@ -108,12 +108,14 @@ class Tokenize(Case):
         self.assertGreaterEqual(matched, whole - 1)
         self.assertEqual(matched * 16, cached["cached_tokens"])
 
-    def strange(self):
+    def strange(self, **settings):
         """A gateway whose tokenizer is another server: (both)."""
         tokenizer = Tokenizer()
         self.addCleanup(tokenizer.close)
         proxy = self.proxy([{"url": tokenizer.url, "weight": 0,
-                             "tokenize": "/ids"}, self.engine("--instant")])
+                             "tokenize": "/ids", **settings},
+                            self.engine("--instant")],
+                           environment={"LBROUTE_TEST_KEY": "sesame"})
         return tokenizer, proxy
 
     def failures(self, proxy):
@@ -140,11 +142,66 @@ class Tokenize(Case):
 
     def test_errors_of_the_request(self):
         """The engine is asked again: they say nothing of it."""
-        tokenizer, proxy = self.strange()
-        tokenizer.answer = (400, b"{}")
+        for status in (400, 413, 422, 401, 403):
+            tokenizer, proxy = self.strange()
+            tokenizer.answer = (status, b"{}")
+            for _ in range(3):
+                self.assertIn("choices", get_json(proxy.port, CHAT, chat("x")))
+            self.assertEqual((self.failures(proxy), tokenizer.asked), (3, 3))
+            self.assertNotIn("token ids", proxy.output())
+
+    def test_errors_of_the_engine(self):
+        """It is left alone; so is one that does not take its own key."""
+        for status in (404, 405, 429, 503):
+            tokenizer, proxy = self.strange()
+            tokenizer.answer = (status, b"{}")
+            for _ in range(3):
+                self.assertIn("choices", get_json(proxy.port, CHAT, chat("x")))
+            self.assertEqual((self.failures(proxy), tokenizer.asked), (1, 1))
+            self.assertIn(f"engine-0 tells no token ids: status {status}\n",
+                          proxy.output())
+        tokenizer, proxy = self.strange(api_key_env="LBROUTE_TEST_KEY")
+        tokenizer.answer = (401, b"{}")
         for _ in range(3):
             self.assertIn("choices", get_json(proxy.port, CHAT, chat("x")))
-        self.assertEqual((self.failures(proxy), tokenizer.asked), (3, 3))
+        self.assertEqual(tokenizer.asked, 1)
+
+    def test_one_line(self):
+        """For all whom an engine fails at the same time."""
+        tokenizer, proxy = self.strange()
+        gate = threading.Event()
+        tokenizer.answer = lambda reply: (gate.wait(10),
+                                          reply.send_error(500))
+        clients = [threading.Thread(target=get_json, args=(
+            proxy.port, CHAT, chat("x"))) for _ in range(4)]
+        for client in clients:
+            client.start()
+        wait_for("all questions", lambda: tokenizer.asked == 4, 1)
+        gate.set()
+        for client in clients:
+            client.join()
+        self.assertEqual(self.failures(proxy), 4)
+        self.assertEqual(proxy.output().count("token ids"), 1)
+
+    def test_nothing_to_ask(self):
+        """No text has no ids, which is nobody's fault."""
+        tokenizer, proxy = self.strange()
+        tokenizer.answer = (200, b'{"tokens": []}')
+        with self.assertRaises(AssertionError):  # The mock refuses it.
+            get_json(proxy.port, "/v1/completions",
+                     {"model": "mock-model", "max_tokens": 4, "prompt": ""})
+        self.assertEqual((self.failures(proxy), tokenizer.asked), (0, 0))
+
+    def test_drained(self):
+        """Nothing goes to a target that the operator has drained."""
+        tokenizer, proxy = self.strange()
+        tokenizer.answer = (200, b'{"tokens": [1]}')
+        proxy.admin("/api/targets/engine-0", {"drain": True})
+        get_json(proxy.port, CHAT, chat("x"))
+        self.assertEqual(tokenizer.asked, 0)
+        proxy.admin("/api/targets/engine-0", {"drain": False})
+        get_json(proxy.port, CHAT, chat("x"))
+        self.assertEqual(tokenizer.asked, 1)
 
     def test_silence(self):
         """Costs one request the patience, and then nobody for a while."""
