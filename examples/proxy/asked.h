@@ -2,8 +2,8 @@
 /*
  * What a client asks for, read from the path and the body of its request.
  *
- *     path ──▶ dialect and kind          body ──jansson──▶ model, prompt,
- * limits
+ *     path ──▶ dialect and kind
+ *     body ──json_read──▶ model, prompt, limits
  *
  * The prompt is the text that an engine would see, in the order of chat
  * templates: tools, system, then the messages with roles, tool calls and tool

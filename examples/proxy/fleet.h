@@ -104,7 +104,8 @@ struct fleet_route {
 
 /** Resolves a model name; false: nobody serves it. An empty name is served by
  * the default pool, or where all targets serve one model. The strings live
- * until the next fleet_apply(): resolve again before another pick. */
+ * until the next fleet_apply(), which may also remove the pool: whoever waits
+ * copies the strings, and a pick by its handle then finds nothing. */
 bool fleet_resolve(const struct gateway *gateway, const char *model,
                    struct fleet_route *route);
 
