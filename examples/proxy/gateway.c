@@ -145,14 +145,20 @@ static void tell_what_stays(const struct config *old, const struct config *new)
         log_line("addresses to listen on take effect at the next start");
 }
 
-/* Connections that are open keep the context that they were made with. */
-static bool apply_tls(struct gateway *gateway, const struct config *config,
-                      char *error, size_t error_size)
+/* Connections that are open keep the context that they were made with. The new
+ * one is made before anything changes, and in force only once nothing can fail
+ * any more. */
+static bool apply_fleet(struct gateway *gateway, const struct config *config,
+                        char *error, size_t error_size)
 {
     struct ssl_ctx_st *fresh =
         upstream_tls_context(config->ca_file, error, error_size);
     if (!fresh)
         return false;
+    if (!fleet_apply(gateway, config, error, error_size)) {
+        SSL_CTX_free(fresh);
+        return false;
+    }
     SSL_CTX_free(gateway->client_tls);
     gateway->client_tls = fresh;
     return true;
@@ -173,8 +179,7 @@ bool gateway_configure(struct gateway *gateway, struct config *config,
                        char *error, size_t error_size)
 {
     struct config *old = gateway->config;
-    if (!apply_tls(gateway, config, error, error_size) ||
-        !fleet_apply(gateway, config, error, error_size))
+    if (!apply_fleet(gateway, config, error, error_size))
         return false;
     gateway->config = config;
     /* Before anything is heard of engines: what is heard counts for more. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """TLS on both sides: who is trusted, and how answers end."""
 import os
+import signal
 import socket
 import ssl
 import subprocess
@@ -107,6 +108,13 @@ class Secure(unittest.TestCase):
         self.addCleanup(engine.close)
         return engine
 
+    def wait_for(self, gateway, name, value):
+        """Waits until a metric has that value."""
+        end = time.monotonic() + 10
+        while gateway.metric(name) != value:
+            self.assertLess(time.monotonic(), end, gateway.stderr())
+            time.sleep(0.02)
+
     def ask(self, gateway):
         """A chat request over a plain connection."""
         with gateway.connect() as sock:
@@ -179,6 +187,28 @@ class Secure(unittest.TestCase):
         for _ in range(4):
             self.assertEqual(self.ask(gateway).status, 200)
         self.assertEqual(engine.connections, 4)
+
+    def test_reload_that_fails(self):
+        """Leaves trust as it was. Pools come before others go: twice as many
+        as there may be are too many for the router only."""
+        def script(_engine, wire):
+            wire.request_noted()
+            wire.send(answer(GOOD))
+        engine = self.engine(script=script)
+        target = {"a": f"https://localhost:{engine.port}"}
+        gateway = self.gateway(target["a"])
+        for name, authority in (("one", "ca.pem"), ("other", "there.pem")):
+            gateway.write(target, f"tls: {{ca_file: {self.file(authority)}}}")
+            with open(gateway.path, encoding="utf-8") as file:
+                text = file.read()
+            with open(gateway.path, "w", encoding="utf-8") as file:
+                file.write(text.replace("pools:\n", "pools:\n" + "".join(
+                    f"  - name: {name}{i}\n" for i in range(600))))
+            gateway.signal(signal.SIGHUP)
+            self.wait_for(gateway, "lbroute_reloads_total", 1)
+        self.wait_for(gateway, "lbroute_reload_failures_total", 1)
+        self.assertEqual(self.ask(gateway).status, 200)
+        self.assertEqual(engine.connections, 1)
 
     def test_client(self):
         """Answers, streams and kept connections over TLS."""
