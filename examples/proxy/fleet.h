@@ -46,11 +46,18 @@ struct backend {
     struct backend *next;
 };
 
+/** A model name that clients may ask for. */
+struct fleet_name {
+    const char *name;
+    const char *model;
+    const char *adapter; /**< Empty: it is a model. */
+};
+
 struct fleet {
     const struct config *config; /**< What was applied last. */
     struct backend *backends;    /**< In the order of the configuration. */
     size_t count;
-    struct fleet_name *names; /**< Of models and adapters, sorted. */
+    struct fleet_name *names; /**< Sorted, each once. */
     size_t name_count;
     bool tokenizes;            /**< Some target tells token ids. */
     size_t tokenize_turn;      /**< Counts requests for token ids. */
@@ -92,6 +99,10 @@ void backend_drop(struct backend *backend);
 /** Adds the Authorization that its engine asks for; nothing, and true, where it
  * has no key of its own. false: out of memory. */
 bool backend_add_key(const struct backend *backend, struct evkeyvalq *headers);
+
+/** That name; NULL: nobody serves it. */
+const struct fleet_name *fleet_find_name(const struct fleet *fleet,
+                                         const char *name);
 
 /** What stands behind a model name that a client asked for. */
 struct fleet_route {
