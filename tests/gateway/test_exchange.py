@@ -525,6 +525,16 @@ class Retries(Case):
         self.assertEqual(found.headers["x-lbroute-attempts"], "2")
         self.assertEqual(sum(len(e.requests) for e in engines), 2)
 
+    def test_most_retries(self):
+        """As many as the configuration may say."""
+        engine = self.engine(lambda e, wire: wire.request_noted())
+        gateway = self.gateway_of(
+            {f"t{i}": f"http://127.0.0.1:{engine.port}" for i in range(18)},
+            "retries: 15")
+        found = self.ask(gateway)
+        self.assertEqual(found.headers["x-lbroute-attempts"], "16")
+        self.assertEqual(len(engine.requests), 16)
+
     def test_silent_stream_is_cut(self):
         """An engine that falls silent in mid-stream."""
         def script(engine, wire):
