@@ -35,8 +35,6 @@ struct backend {
     char *api_key; /**< Secret; NULL: the client's goes through. */
     struct upstream_pool *connections;
     uint32_t references; /**< The fleet's and each exchange's. */
-    uint64_t requests;   /**< Sent to it. */
-    uint64_t outcomes[LBROUTE_EVENT_COUNT];
     uint64_t scrapes, scrape_failures;
     uint64_t tokenize_after; /**< Not asked for token ids before, ns. */
     uint64_t kv_batches, kv_gaps, kv_replays;
@@ -54,8 +52,7 @@ struct fleet_name {
 };
 
 struct fleet {
-    const struct config *config; /**< What was applied last. */
-    struct backend *backends;    /**< In the order of the configuration. */
+    struct backend *backends; /**< In the order of the configuration. */
     size_t count;
     struct fleet_name *names; /**< Sorted, each once. */
     size_t name_count;
@@ -74,8 +71,9 @@ struct fleet {
  * strategies and parameters that an operator changed since stay as they are
  * where the file says the same as before; draining always stays.
  *
- * The configuration must live until the next one was applied, or until
- * fleet_release(). The first call makes the fleet.
+ * The configuration applied before is the one in force. Both must live until
+ * the next one was applied, or until fleet_release(). The first call makes the
+ * fleet.
  *
  * @return false with a message; then everything is as before.
  */

@@ -40,7 +40,7 @@ size_t fleet_pool_changes(const struct fleet_plan *plan)
     for (size_t i = 0; i < plan->config->pool_count; i++) {
         const struct config_pool *pool = &plan->config->pools[i];
         const struct config_pool *before =
-            find_pool(plan->fleet->config, pool->name);
+            find_pool(plan->gateway->config, pool->name);
 
         count += 2 + pool->parameter_count;
         count += before != NULL ? before->parameter_count : 0;
@@ -142,7 +142,7 @@ static bool add_pool(struct fleet_plan *plan, const struct config_pool *pool,
 static bool apply_pool(struct fleet_plan *plan, const struct config_pool *pool)
 {
     const struct config_pool *before =
-        find_pool(plan->fleet->config, pool->name);
+        find_pool(plan->gateway->config, pool->name);
     lbroute_pool handle = fleet_pool_handle(plan->gateway, pool->name);
 
     if (handle == 0) {
@@ -166,7 +166,7 @@ bool fleet_apply_pools(struct fleet_plan *plan)
 
 void fleet_remove_pools(struct fleet_plan *plan)
 {
-    const struct config *before = plan->fleet->config;
+    const struct config *before = plan->gateway->config;
 
     for (size_t i = 0; before != NULL && i < before->pool_count; i++) {
         const char *name = before->pools[i].name;

@@ -84,7 +84,6 @@ void exchange_note_token(struct exchange *exchange)
     event.ticket = exchange->decision.ticket;
     event.kind = LBROUTE_EVENT_FIRST_TOKEN;
     lbroute_observe(gateway->router, &event, now);
-    exchange->backend->outcomes[LBROUTE_EVENT_FIRST_TOKEN]++;
     double took = seconds_since(exchange->began, now);
     histogram_add(&gateway->counters.first_token, took);
     struct journal_record *record =
@@ -151,7 +150,6 @@ void exchange_settle(struct exchange *exchange, int kind)
     if (kind == LBROUTE_EVENT_SUCCESS)
         tell_usage(exchange, &event);
     lbroute_observe(gateway->router, &event, now);
-    exchange->backend->outcomes[kind]++;
     double total = seconds_since(exchange->began, now);
     if (kind == LBROUTE_EVENT_SUCCESS)
         histogram_add(&gateway->counters.total, total);
