@@ -4,6 +4,7 @@
 #include "gateway.h"
 #include "listener.h"
 #include "listener_tls.h"
+#include "times.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -19,12 +20,9 @@ enum { AHEAD_MAX = 65536 };
 
 void clients_apply(struct clients *clients, const struct config *config)
 {
-    double write = config->timeouts.write;
     clients->limit = config->limits.connections;
     clients->read_limit = (uint64_t)(config->timeouts.client * 1e9);
-    clients->write_limit.tv_sec = (time_t)write;
-    clients->write_limit.tv_usec =
-        (suseconds_t)((write - (double)(time_t)write) * 1e6);
+    clients->write_limit = to_timeval(config->timeouts.write);
     /* libevent leaves a body in the buffer until it is complete. */
     clients->input_max =
         config->limits.header_bytes + config->limits.body_bytes + AHEAD_MAX;

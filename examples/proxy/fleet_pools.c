@@ -2,6 +2,7 @@
 #include "fleet_plan.h"
 
 #include "gateway.h"
+#include "pool_terms.h"
 
 #include <string.h>
 
@@ -70,11 +71,7 @@ static double default_of(const char *name)
 {
     lbroute_param_info info;
 
-    lbroute_param_info_init(&info, sizeof info);
-    for (size_t i = 0; lbroute_param_get_info(i, &info) == LBROUTE_OK; i++)
-        if (strcmp(info.name, name) == 0)
-            return info.default_value;
-    return 0;
+    return pool_find_parameter(name, &info) ? info.default_value : 0;
 }
 
 static bool set_parameters(struct fleet_plan *plan, lbroute_pool handle,
