@@ -24,6 +24,7 @@ import time
 ENGINES = 4
 CONVERSATIONS = 32
 TURNS = 6
+TALKERS = 6          # while somebody looks at the page
 SPEED = 1            # of the engines, against the real ones
 CACHE_TOKENS = 20000  # of each engine: a quarter of what all would fill
 STRATEGIES = ("weighted", "kv_aware")
@@ -186,12 +187,20 @@ def stay(gateway):
 
     def talk(number):
         while not ended.is_set():
-            Conversation(number).play(gateway.ports["listening"])
+            conversation = Conversation(number)
+            for _ in range(TURNS):
+                if not ended.is_set():
+                    conversation.ask(gateway.ports["listening"])
 
-    for number in range(6):
-        threading.Thread(target=talk, args=(number,), daemon=True).start()
-    input("Traffic goes on until you press Enter. ")
-    ended.set()
+    with concurrent.futures.ThreadPoolExecutor(TALKERS) as threads:
+        for number in range(TALKERS):
+            threads.submit(talk, number)
+        try:
+            input("Traffic goes on until you press Enter. ")
+        except EOFError:
+            pass
+        finally:
+            ended.set()
 
 
 def main():
