@@ -188,6 +188,8 @@ void lbr_latency_send(struct lbr_pick *pick, const struct lbr_choice *choice,
     int told;
 
     task->measured = choice->tokens_told;
+    task->counted = pick->ask->request->input_tokens >= 0 ||
+                    pick->ask->request->tokens_len > 0;
     task->tokens = choice->tokens;
     task->matched = tokens_of(pick, &told) - choice->tokens;
     task->running = target->in_flight + target->extra;

@@ -494,6 +494,58 @@ static void lw_learns_eviction(void **state)
     fleet_close(&fleet);
 }
 
+/* The engine is asked 64 times with a prompt that it was sent before, and finds
+ * |cached| of |input| tokens. */
+static void find_cached(struct fleet *fleet, int64_t input, int64_t cached)
+{
+    for (int i = 0; i < 64; i++) {
+        fleet_pick(fleet);
+        tell(fleet, fleet->held[--fleet->held_count].ticket,
+             LBROUTE_EVENT_SUCCESS, 1e9, input, cached, 10);
+    }
+}
+
+/* What engines find is compared in their own tokens, however many bytes these
+ * have: a quarter of the bytes is a guess. */
+static void lw_evidence_in_the_engines_tokens(void **state)
+{
+    static unsigned char bytes[LONG];
+    struct fleet fleet;
+    (void)state;
+
+    prompt_fill(bytes, LONG, 1);
+    for (int size = 3; size <= 5; size += 2) {
+        open_lw(&fleet, 1, 1);
+        prompt_set(&fleet, bytes, LONG);
+        fleet_serve(&fleet);
+        find_cached(&fleet, -1, LONG / size); /* of how many is not told */
+        assert_true(isnan(fleet_work(&fleet, A).gone));
+        find_cached(&fleet, LONG / size, LONG / size);
+        assert_near(fleet_work(&fleet, A).gone, 0, 1e-9);
+        for (int i = 0; i < 10; i++)
+            find_cached(&fleet, LONG / size, LONG / size * 3 / 4);
+        assert_near(fleet_work(&fleet, A).gone, 0.25, 1e-3);
+        fleet_close(&fleet);
+    }
+}
+
+/* Without the engine's count the host's is as good, its guess is not. */
+static void lw_evidence_in_the_hosts_tokens(void **state)
+{
+    static unsigned char bytes[LONG];
+    struct fleet fleet;
+    (void)state;
+
+    open_lw(&fleet, 1, 1);
+    prompt_fill(bytes, LONG, 1);
+    prompt_set(&fleet, bytes, LONG);
+    fleet.request.input_tokens = 3000;
+    fleet_serve(&fleet);
+    find_cached(&fleet, -1, 1500);
+    assert_near(fleet_work(&fleet, A).gone, 0.5, 1e-9);
+    fleet_close(&fleet);
+}
+
 /* ---- the rule ---- */
 
 /* The rule, written down from what can be read. */
@@ -784,6 +836,8 @@ int main(void)
         cmocka_unit_test(lw_learns_slowness),
         cmocka_unit_test(lw_only_success_teaches),
         cmocka_unit_test(lw_learns_eviction),
+        cmocka_unit_test(lw_evidence_in_the_engines_tokens),
+        cmocka_unit_test(lw_evidence_in_the_hosts_tokens),
         cmocka_unit_test(lw_is_the_rule),
         cmocka_unit_test(lw_is_the_least_of_many),
         cmocka_unit_test(lw_worked_example),
