@@ -215,10 +215,11 @@ static void learn_pace(struct lbr_target *target, struct lbr_group *group,
                        int64_t input, int64_t cached, int64_t output)
 {
     struct lbr_work_times *times = &group->latency_mean.times;
+    double computed = own < 0 ? (double)task->tokens : own;
 
     lbr_work_times_learn(
         times, &target->latency.pace, LBR_PACE_FIRST, task->running,
-        task->queue + fmax(own, 0) / LBR_TOKENS_PER_UNIT, task->first_token);
+        task->queue + computed / LBR_TOKENS_PER_UNIT, task->first_token);
     learn_each_token(target, times, task, total, output);
     if (cached >= 0)
         lbr_pace_learn_found(&times->pace, expected_cached(task, input),

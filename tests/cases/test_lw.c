@@ -494,6 +494,27 @@ static void lw_learns_eviction(void **state)
     fleet_close(&fleet);
 }
 
+/* A request of unknown length is taken for one of the usual length, and not for
+ * one that has nothing to compute. */
+static void lw_unknown_input_is_usual(void **state)
+{
+    static const double slow[] = {1};
+    struct fleet fleet;
+    lbroute_work_model work;
+    (void)state;
+
+    open_lw(&fleet, 1, 1);
+    teach(&fleet, 1, slow);
+    for (int i = 0; i < 200; i++) {
+        fleet_hold(&fleet, A, 1);
+        answer(&fleet, 1, 0, fleet_work(&fleet, A).input_kilotokens, 201);
+    }
+    work = fleet_work(&fleet, A);
+    assert_near(work.base_ns[FIRST], 20 * ms, 1 * ms);
+    assert_near(work.per_kilotoken_ns[FIRST], 50 * ms, 1 * ms);
+    fleet_close(&fleet);
+}
+
 /* The engine is asked 64 times with a prompt that it was sent before, and finds
  * |cached| of |input| tokens. */
 static void find_cached(struct fleet *fleet, int64_t input, int64_t cached)
@@ -836,6 +857,7 @@ int main(void)
         cmocka_unit_test(lw_learns_slowness),
         cmocka_unit_test(lw_only_success_teaches),
         cmocka_unit_test(lw_learns_eviction),
+        cmocka_unit_test(lw_unknown_input_is_usual),
         cmocka_unit_test(lw_evidence_in_the_engines_tokens),
         cmocka_unit_test(lw_evidence_in_the_hosts_tokens),
         cmocka_unit_test(lw_is_the_rule),
