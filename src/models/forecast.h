@@ -134,6 +134,15 @@ static inline double lbr_forecast_queue(const struct lbr_forecast *forecast,
                mean_input;
 }
 
+/* By how much the oldest request there is late, 0 or more. */
+static inline double lbr_forecast_late(const struct lbr_forecast *forecast,
+                                       uint32_t position, double now)
+{
+    double late = now - *lbr_forecast_cell(forecast, LBR_COLUMN_DUE, position);
+
+    return late > 0 ? late : 0;
+}
+
 /* Upper bound of the memory for each place. */
 size_t lbr_forecast_estimate(void);
 

@@ -379,6 +379,33 @@ static void lw_removed_target(void **state)
     fleet_close(&fleet);
 }
 
+/* Whoever lets a request wait for too long keeps the next one waiting, too:
+ * work left and expected times say so alike. */
+static void lw_who_is_late(void **state)
+{
+    static const double slow[] = {1, 1};
+    struct fleet fleet;
+    double before, expected, total;
+    (void)state;
+
+    open_lw(&fleet, 2, 1);
+    teach(&fleet, 2, slow);
+    fleet.request.input_tokens = 1000;
+    fleet_hold(&fleet, A, 1); /* due in 70 ms */
+    before = score_of(&fleet, A);
+    expected = (double)fleet_expected(&fleet, A, LBROUTE_LATENCY_FIRST_TOKEN);
+    total = (double)fleet_expected(&fleet, A, LBROUTE_LATENCY_TOTAL);
+    fleet.now += 1000 * TEST_MS;
+    assert_near(score_of(&fleet, A) - before, 930 * ms, 2 * ms);
+    assert_near((double)fleet_expected(&fleet, A, LBROUTE_LATENCY_FIRST_TOKEN),
+                expected + 930 * ms, 2 * ms);
+    assert_near((double)fleet_expected(&fleet, A, LBROUTE_LATENCY_TOTAL),
+                total + 930 * ms, 2 * ms);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(fleet_pick(&fleet), B);
+    fleet_close(&fleet);
+}
+
 /* ---- what is learned ---- */
 
 /* The engines' true figures are found, and can be read. */
@@ -853,6 +880,7 @@ int main(void)
         cmocka_unit_test(lw_slow_start),
         cmocka_unit_test(lw_who_is_out),
         cmocka_unit_test(lw_removed_target),
+        cmocka_unit_test(lw_who_is_late),
         cmocka_unit_test(lw_learns_times),
         cmocka_unit_test(lw_learns_slowness),
         cmocka_unit_test(lw_only_success_teaches),
