@@ -178,13 +178,14 @@ void lbr_latency_try(struct lbr_choice *choice, uint32_t position)
 void lbr_latency_note(const struct lbr_pick *pick, struct lbr_choice *choice)
 {
     double uncached = lbr_latency_uncached(pick, choice->position);
-    double tokens = (double)tokens_of(pick, &choice->tokens_told);
+    uint64_t tokens = tokens_of(pick, &choice->tokens_told);
     int kind;
 
     for (kind = 0; kind < LBR_LATENCY_KINDS; kind++)
         choice->expected[kind] = expected(
             pick, choice->position, (enum lbr_latency_kind)kind, uncached);
-    choice->tokens = (uint64_t)(tokens * uncached + 0.5);
+    choice->tokens = (uint64_t)((double)tokens * uncached + 0.5);
+    choice->matched = tokens - choice->tokens;
 }
 
 void lbr_latency_send(struct lbr_pick *pick, const struct lbr_choice *choice,
@@ -193,14 +194,13 @@ void lbr_latency_send(struct lbr_pick *pick, const struct lbr_choice *choice,
     const struct lbr_forecast *forecast = &pick->group->forecast;
     double first = choice->expected[LBR_FIRST_TOKEN];
     struct lbr_target *target = lbr_pick_target(pick, choice->position);
-    int told;
 
     task->measured = choice->tokens_told;
     task->counted = pick->ask->request->input_tokens >= 0 ||
                     pick->ask->request->tokens_len > 0;
     task->tokens = choice->tokens;
-    task->matched = tokens_of(pick, &told) - choice->tokens;
-    task->running = target->in_flight + target->extra;
+    task->matched = choice->matched;
+    task->running = lbr_target_load(target);
     task->queue = lbr_forecast_queue(forecast, choice->position,
                                      pick->group->latency_mean.input);
     task->expected = isnan(first) ? choice->expected[LBR_TOTAL] : first;
