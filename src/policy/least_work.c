@@ -101,7 +101,7 @@ static int fill_uncached(const struct lbr_pick *pick, uint32_t many)
 
     if (!pick->look) {
         lbr_affinity_spread(pick, &pick->scale.affinity, many, uncached);
-        return many > pick->group->count;
+        return many >= pick->group->count;
     }
     for (i = 0; i < pick->group->count; i++)
         uncached[i] = lbr_latency_uncached(pick, i);
