@@ -260,17 +260,19 @@ static void commit(struct lbr_pick *pick, const struct lbr_choice *choice)
 
 static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 {
-    struct lbr_affinity affinity = lbr_affinity_look(pick);
+    struct lbr_affinity *affinity = &pick->scale.affinity;
     double score;
 
-    pick->scale.affinity = affinity;
+    *affinity = lbr_affinity_look(pick);
     pick->scale.known = 1;
     if (pick->ask->chains.count)
         lbr_resident_spread(pick);
+    if (pick->look) /* then each member is asked by itself */
+        lbr_affinity_survey(pick, affinity);
     lbr_least_work_choose(pick, choice);
     choice->commit = commit;
     score = choice->score;
-    lbr_affinity_note(pick, &affinity, choice);
+    lbr_affinity_note(pick, affinity, choice);
     lbr_resident_note(pick, choice);
     choice->score = score;
 }
