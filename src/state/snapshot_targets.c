@@ -239,8 +239,11 @@ void lbr_save_adapters(struct lbr_saving *saving)
     uint32_t i;
 
     lbr_section_begin(saving, LBR_SECTION_ADAPTERS);
-    for (i = 0; i < saving->target_count; i++)
-        lbr_adapters_save(&saving->targets[i]->adapters, saving->writer);
+    for (i = 0; i < saving->target_count; i++) {
+        const struct lbr_target *target = saving->targets[i];
+
+        lbr_adapters_save(&target->adapters, saving->writer);
+    }
     lbr_section_end(saving);
 }
 
