@@ -245,37 +245,41 @@ void lbr_group_clamp_turns(struct lbr_group *group)
         clamp_turns(group, round_of(group));
 }
 
-/* Whether the sums of all turns are at most a round each, on average. */
-static int are_even(const struct lbr_group *group, struct lbr_wide round)
+static struct lbr_wide sum_of(const struct lbr_group *group, uint32_t position)
 {
-    struct lbr_wide sum = {0, 0};
-    struct lbr_wide most = {0, 0};
-    uint32_t i;
+    return lbr_schedule_sum(&group->schedule,
+                            &lbr_group_member(group, position)->turn);
+}
 
-    for (i = 0; i < group->count; i++) {
-        sum = lbr_wide_add(sum,
-                           lbr_schedule_sum(&group->schedule,
-                                            &lbr_group_member(group, i)->turn));
-        most = lbr_wide_add(most, round);
-    }
+/* Whether the |sum| of all turns is at most |most| away from 0. */
+static int is_even(struct lbr_wide sum, struct lbr_wide most)
+{
     return !lbr_wide_less(most, sum) &&
            !lbr_wide_less(lbr_wide_add(sum, most), (struct lbr_wide){0, 0});
 }
 
-/* Serving leaves the sum of all as it is, so that as long as it is even nobody
- * is ever further off than another round. */
+/* Serving leaves the sum of all as it is, so that as long as it is at most a
+ * round each, on average, nobody is ever further off than another round. */
 void lbr_group_accept_turns(struct lbr_group *group)
 {
     struct lbr_wide nothing = {0, 0};
     struct lbr_wide round = round_of(group);
+    struct lbr_wide sum = nothing;
+    struct lbr_wide most = nothing;
     uint32_t i;
 
     if (!(group->uses & LBR_USES_SCHEDULE))
         return;
     clamp_turns(group, lbr_wide_add(round, round));
-    for (i = 0; i < group->count && !are_even(group, round); i++)
+    for (i = 0; i < group->count; i++) {
+        sum = lbr_wide_add(sum, sum_of(group, i));
+        most = lbr_wide_add(most, round);
+    }
+    for (i = 0; i < group->count && !is_even(sum, most); i++) {
+        sum = lbr_wide_sub(sum, sum_of(group, i));
         lbr_schedule_set_sum(&group->schedule,
                              &lbr_group_member(group, i)->turn, nothing);
+    }
 }
 
 int lbr_group_admit(struct lbr_group *group, struct lbr_memory *memory,
