@@ -320,9 +320,9 @@ void lbr_group_join(struct lbr_group *group, struct lbr_rng *rng,
     group->stale = 1;
     if (group->uses & LBR_USES_ROTATION)
         add_to_rotation(group, member->position);
-    if (group->uses & LBR_USES_FORECAST) {
-        /* How it compared with others says nothing of these. */
+    if (group->by_pool) /* how it compared with others says nothing of these */
         lbr_pace_member_init(&target->latency.pace);
+    if (group->uses & LBR_USES_FORECAST) {
         lbr_forecast_append(&group->forecast);
         lbr_latency_publish(target);
     }

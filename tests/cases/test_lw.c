@@ -406,6 +406,83 @@ static void lw_who_is_late(void **state)
     fleet_close(&fleet);
 }
 
+/* Gives a target to the pool that is current. */
+static void move(struct fleet *fleet, size_t index)
+{
+    lbroute_target_options options;
+    char name[32];
+
+    fleet_target_options(fleet, &options);
+    fleet_name(index, name);
+    options.name = name;
+    options.name_len = strlen(name);
+    assert_int_equal(lbroute_target_update(fleet->router, fleet->targets[index],
+                                           &options, fleet->now),
+                     LBROUTE_OK);
+}
+
+/* Slower than the others in one pool says nothing of another, whatever that
+ * learns by when the target comes. */
+static void lw_moved_target(void **state)
+{
+    static const double slow[] = {1, 1, 3};
+    struct fleet fleet;
+    (void)state;
+
+    open_lw(&fleet, 3, 1);
+    teach(&fleet, 3, slow);
+    assert_true(fleet_work(&fleet, C).slowness[FIRST] > 1.5);
+    fleet_add_pool(&fleet, "other", "weighted");
+    move(&fleet, C);
+    fleet_strategy(&fleet, "least_work");
+    assert_true(fleet_work(&fleet, C).slowness[FIRST] == 1);
+    assert_near(fleet_work(&fleet, C).evidence[FIRST], 8, 1e-9);
+    fleet_close(&fleet);
+}
+
+/* Restores what one fleet has learned to another. */
+static void carry_over(struct fleet *from, struct fleet *to)
+{
+    static unsigned char bytes[1 << 20];
+    lbroute_restore_result result;
+    size_t length = 0;
+
+    assert_int_equal(
+        lbroute_snapshot(from->router, from->now, bytes, sizeof bytes, &length),
+        LBROUTE_OK);
+    lbroute_restore_result_init(&result, sizeof result);
+    assert_int_equal(
+        lbroute_restore(to->router, bytes, length, to->now, 0, &result),
+        LBROUTE_OK);
+}
+
+/* A restored target is as slow as it was by the times that come with it, and
+ * not by those that its pool has learned meanwhile. */
+static void lw_restored_target(void **state)
+{
+    static const double slow[] = {1, 1, 3};
+    lbroute_work_model before, after;
+    struct fleet fleets[2];
+    (void)state;
+
+    open_lw(&fleets[0], 3, 1);
+    teach(&fleets[0], 3, slow);
+    before = fleet_work(&fleets[0], C);
+    for (size_t learned = 0; learned <= 2; learned += 2) {
+        open_lw(&fleets[1], 3, 1);
+        if (learned)
+            teach(&fleets[1], learned, slow);
+        carry_over(&fleets[0], &fleets[1]);
+        after = fleet_work(&fleets[1], C);
+        assert_near(after.slowness[FIRST], learned ? 1 : before.slowness[FIRST],
+                    1e-9);
+        assert_near(after.slowness[EACH], learned ? 1 : before.slowness[EACH],
+                    1e-9);
+        fleet_close(&fleets[1]);
+    }
+    fleet_close(&fleets[0]);
+}
+
 /* ---- what is learned ---- */
 
 /* The engines' true figures are found, and can be read. */
@@ -880,6 +957,8 @@ int main(void)
         cmocka_unit_test(lw_slow_start),
         cmocka_unit_test(lw_who_is_out),
         cmocka_unit_test(lw_removed_target),
+        cmocka_unit_test(lw_moved_target),
+        cmocka_unit_test(lw_restored_target),
         cmocka_unit_test(lw_who_is_late),
         cmocka_unit_test(lw_learns_times),
         cmocka_unit_test(lw_learns_slowness),
