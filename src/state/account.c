@@ -276,7 +276,8 @@ void lbr_latency_publish(const struct lbr_target *target)
         *cell(group, target, LBR_COLUMN_AVERAGE) = average->value;
         *cell(group, target, LBR_COLUMN_TAUGHT) = (double)average->at;
     }
-    publish_slowness(target, group);
+    if (group->uses & LBR_USES_PACE)
+        publish_slowness(target, group);
     publish_plane(target, group, LBR_FIRST_TOKEN);
     publish_plane(target, group, LBR_TOTAL);
     publish_work(target);

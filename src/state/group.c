@@ -475,16 +475,21 @@ static void start_rotation(struct lbr_group *group)
     }
 }
 
-/* Before this the group did not use it: members publish nothing. */
 static void start_forecast(struct lbr_group *group)
 {
     uint32_t i;
 
-    group->uses |= LBR_USES_FORECAST;
-    for (i = 0; i < group->count; i++) {
+    for (i = 0; i < group->count; i++)
         lbr_forecast_append(&group->forecast);
+}
+
+/* What members have learned, to a forecast that is new or shows more. */
+static void publish_all(const struct lbr_group *group)
+{
+    uint32_t i;
+
+    for (i = 0; i < group->count; i++)
         lbr_latency_publish(group->members[i]);
-    }
 }
 
 int lbr_group_extend(struct lbr_group *group, struct lbr_memory *memory,
@@ -510,6 +515,8 @@ int lbr_group_extend(struct lbr_group *group, struct lbr_memory *memory,
     if (added & LBR_USES_FORECAST)
         start_forecast(group);
     group->uses |= added;
+    if (added & (LBR_USES_FORECAST | LBR_USES_PACE))
+        publish_all(group);
     group->stale = 1;
     return 1;
 }

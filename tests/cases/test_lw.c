@@ -746,6 +746,28 @@ static void lw_is_the_rule(void **state)
     }
 }
 
+/* A pool that has learned by another strategy, or was told, begins by it. */
+static void lw_after_another_strategy(void **state)
+{
+    static const double slow[] = {1, 1, 3};
+    struct fleet fleets[2];
+    (void)state;
+
+    open_lw(&fleets[0], 3, 1);
+    teach(&fleets[0], 3, slow);
+    fleet_open(&fleets[1], "fastest", 3, 1);
+    carry_over(&fleets[0], &fleets[1]);
+    fleet_strategy(&fleets[1], "least_work");
+    fleets[1].request.input_tokens = 1000;
+    for (size_t t = 0; t < 3; t++) {
+        double wanted = rule_of(&fleets[1], t, 1, 1, 0);
+
+        assert_near(score_of(&fleets[1], t), wanted, 1e-9 * wanted);
+    }
+    fleet_close(&fleets[1]);
+    fleet_close(&fleets[0]);
+}
+
 /* The least of all scores, and in |chosen| that of whom a pick chooses. */
 static double least_score(struct fleet *fleet, double *chosen)
 {
@@ -968,6 +990,7 @@ int main(void)
         cmocka_unit_test(lw_evidence_in_the_engines_tokens),
         cmocka_unit_test(lw_evidence_in_the_hosts_tokens),
         cmocka_unit_test(lw_is_the_rule),
+        cmocka_unit_test(lw_after_another_strategy),
         cmocka_unit_test(lw_is_the_least_of_many),
         cmocka_unit_test(lw_worked_example),
         cmocka_unit_test(lw_as_fallback),
