@@ -2357,7 +2357,11 @@ typedef struct lbroute_work_model {
                         * the others' sake. */
     double
         pending_kilotokens; /**< What waits there at `now`, own and others'. */
-    double running;         /**< Requests there at `now`, own and others'. */
+    double running;         /**< Requests there at `now`, own and others', and
+                             * what a refusal counts for. */
+    /** By how much the first token of the oldest own request that waits for one
+     * is overdue at `now`; counts once the times of first tokens are known. */
+    double late_ns;
 } lbroute_work_model;
 
 /**

@@ -396,6 +396,8 @@ static void lw_who_is_late(void **state)
     expected = (double)fleet_expected(&fleet, A, LBROUTE_LATENCY_FIRST_TOKEN);
     total = (double)fleet_expected(&fleet, A, LBROUTE_LATENCY_TOTAL);
     fleet.now += 1000 * TEST_MS;
+    assert_near(fleet_work(&fleet, A).late_ns, 930 * ms, 2 * ms);
+    assert_true(fleet_work(&fleet, B).late_ns == 0);
     assert_near(score_of(&fleet, A) - before, 930 * ms, 2 * ms);
     assert_near((double)fleet_expected(&fleet, A, LBROUTE_LATENCY_FIRST_TOKEN),
                 expected + 930 * ms, 2 * ms);
@@ -686,7 +688,7 @@ static double rule_of(struct fleet *fleet, size_t index, double weight,
     first = m.base_ns[FIRST] + m.per_running_ns[FIRST] * m.running +
             m.per_kilotoken_ns[FIRST] * work;
     return m.slowness[FIRST] * fmax(first, m.least_ns[FIRST]) +
-           m.slowness[EACH] * m.sharing_ns * m.running;
+           m.slowness[EACH] * m.sharing_ns * m.running + m.late_ns;
 }
 
 /* One request of random size and prompt: every score is the rule, and the
@@ -725,6 +727,7 @@ static void lw_is_the_rule(void **state)
     for (uint64_t seed = 1; seed <= 4; seed++) {
         struct test_rng rng = {seed};
         struct fleet fleet;
+        int late = 0;
 
         fleet_open(&fleet, "least_work", 0, seed);
         for (size_t t = 0; t < 4; t++) {
@@ -736,12 +739,15 @@ static void lw_is_the_rule(void **state)
         fleet_gauge(&fleet, B, LBROUTE_GAUGE_RUNNING, 3);
         fleet_gauge(&fleet, B, LBROUTE_GAUGE_WAITING, 2);
         for (int i = 0; i < 300; i++) {
+            fleet.now += test_rng_below(&rng, 20) * TEST_MS;
+            late += fleet_work(&fleet, A).late_ns > 0;
             check_rule(&fleet, weights, &rng, bytes);
             if (fleet.held_count > test_rng_below(&rng, 60))
                 fleet_settle_last(&fleet, LBROUTE_EVENT_CANCEL);
             while (fleet.held_count > 90)
                 fleet_settle(&fleet, fleet.held[0].index, LBROUTE_EVENT_CANCEL);
         }
+        assert_int_equal(late > 0, seed % 2);
         fleet_close(&fleet);
     }
 }
