@@ -90,24 +90,6 @@ static void teach(struct fleet *fleet, size_t n, const double *slow)
     fleet->request.input_tokens = -1;
 }
 
-static double score_of(struct fleet *fleet, size_t index)
-{
-    lbroute_candidate rows[8];
-    lbroute_decision decision;
-    size_t count = 0;
-
-    for (size_t i = 0; i < 8; i++)
-        lbroute_candidate_init(&rows[i], sizeof rows[i]);
-    lbroute_decision_init(&decision, sizeof decision);
-    assert_int_equal(lbroute_explain(fleet->router, &fleet->request, fleet->now,
-                                     &decision, rows, 8, &count),
-                     LBROUTE_OK);
-    for (size_t i = 0; i < count; i++)
-        if (rows[i].target == fleet->targets[index])
-            return rows[i].score;
-    return (double)NAN;
-}
-
 /* ---- from the first request on ---- */
 
 /* Nothing is known: requests of one kind are spread evenly. */
@@ -392,13 +374,13 @@ static void lw_who_is_late(void **state)
     teach(&fleet, 2, slow);
     fleet.request.input_tokens = 1000;
     fleet_hold(&fleet, A, 1); /* due in 70 ms */
-    before = score_of(&fleet, A);
+    before = fleet_score(&fleet, A);
     expected = (double)fleet_expected(&fleet, A, LBROUTE_LATENCY_FIRST_TOKEN);
     total = (double)fleet_expected(&fleet, A, LBROUTE_LATENCY_TOTAL);
     fleet.now += 1000 * TEST_MS;
     assert_near(fleet_work(&fleet, A).late_ns, 930 * ms, 2 * ms);
     assert_true(fleet_work(&fleet, B).late_ns == 0);
-    assert_near(score_of(&fleet, A) - before, 930 * ms, 2 * ms);
+    assert_near(fleet_score(&fleet, A) - before, 930 * ms, 2 * ms);
     assert_near((double)fleet_expected(&fleet, A, LBROUTE_LATENCY_FIRST_TOKEN),
                 expected + 930 * ms, 2 * ms);
     assert_near((double)fleet_expected(&fleet, A, LBROUTE_LATENCY_TOTAL),
@@ -708,7 +690,7 @@ static void check_rule(struct fleet *fleet, const double *weights,
 
         wanted[t] = rule_of(fleet, t, weights[t], (double)length / 4000,
                             (double)known / (double)(length / 256));
-        assert_near(score_of(fleet, t), wanted[t], 1e-9 * wanted[t] + 1e-9);
+        assert_near(fleet_score(fleet, t), wanted[t], 1e-9 * wanted[t] + 1e-9);
         least = fmin(least, wanted[t]);
     }
     best = fleet_pick(fleet);
@@ -768,7 +750,7 @@ static void lw_after_another_strategy(void **state)
     for (size_t t = 0; t < 3; t++) {
         double wanted = rule_of(&fleets[1], t, 1, 1, 0);
 
-        assert_near(score_of(&fleets[1], t), wanted, 1e-9 * wanted);
+        assert_near(fleet_score(&fleets[1], t), wanted, 1e-9 * wanted);
     }
     fleet_close(&fleets[1]);
     fleet_close(&fleets[0]);
@@ -859,9 +841,9 @@ static void lw_worked_example(void **state)
     fleet.request.input_tokens = 4000;
     fleet.request.prompt = bytes;
     fleet.request.prompt_len = LONG;
-    assert_near(score_of(&fleet, A) / ms, 366, 4);
-    assert_near(score_of(&fleet, B) / ms, 388, 4);
-    assert_near(score_of(&fleet, C) / ms, 654, 7);
+    assert_near(fleet_score(&fleet, A) / ms, 366, 4);
+    assert_near(fleet_score(&fleet, B) / ms, 388, 4);
+    assert_near(fleet_score(&fleet, C) / ms, 654, 7);
     assert_int_equal(fleet_pick(&fleet), A);
     assert_int_equal(fleet.decision.prefix_matched, 48);
     assert_int_equal(fleet.decision.prefix_total, 64);
