@@ -467,6 +467,31 @@ static void lw_restored_target(void **state)
     fleet_close(&fleets[0]);
 }
 
+/* An answer that is no stream: its host says when the first token should have
+ * been there, and that it was not measured. */
+static void lw_no_stream(void **state)
+{
+    static const double slow[] = {1, 1};
+    lbroute_ticket ticket;
+    struct fleet fleet;
+    (void)state;
+
+    open_lw(&fleet, 2, 1);
+    teach(&fleet, 2, slow);
+    fleet.request.input_tokens = 1000;
+    fleet_hold(&fleet, A, 1);
+    ticket = fleet.held[--fleet.held_count].ticket;
+    fleet.now += 1000 * TEST_MS;
+    assert_true(fleet_work(&fleet, A).late_ns > 0);
+    tell(&fleet, ticket, LBROUTE_EVENT_FIRST_TOKEN, 0, -1, -1, -1);
+    assert_true(fleet_work(&fleet, A).late_ns == 0);
+    assert_near(fleet_work(&fleet, A).pending_kilotokens, 0, 1e-9);
+    tell(&fleet, ticket, LBROUTE_EVENT_SUCCESS, 1e9, 1000, 0, 100);
+    assert_int_equal(fleet_work(&fleet, A).samples[FIRST], 600);
+    assert_int_equal(fleet_work(&fleet, A).samples[EACH], 600);
+    fleet_close(&fleet);
+}
+
 /* ---- what is learned ---- */
 
 /* The engines' true figures are found, and can be read. */
@@ -970,6 +995,7 @@ int main(void)
         cmocka_unit_test(lw_moved_target),
         cmocka_unit_test(lw_restored_target),
         cmocka_unit_test(lw_who_is_late),
+        cmocka_unit_test(lw_no_stream),
         cmocka_unit_test(lw_learns_times),
         cmocka_unit_test(lw_learns_slowness),
         cmocka_unit_test(lw_only_success_teaches),
