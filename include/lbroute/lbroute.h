@@ -1586,8 +1586,8 @@ typedef struct lbroute_decision {
     int64_t expected_cost_pusd;
     /** Time to first token and total time that the target's models expect, ns;
      * -1: unknown, as everywhere but under the strategies that learn latency
-     * (`fastest`, `predicted_latency`, `adaptive`, `pipeline`,
-     * `least_work`). */
+     * (`fastest`, `predicted_latency`, `adaptive`, `pipeline`, `least_work`,
+     * `kv_aware` with `kv_aware.fallback` 2). */
     int64_t expected_ttft_ns;
     int64_t expected_total_ns; /**< See above. */
     /** Leading blocks of the prompt that are resident there by KV events, by
@@ -1656,13 +1656,14 @@ void lbroute_decision_init(lbroute_decision *decision, size_t size);
  * `cache_aware` or `pipeline` pool may take some within the budget, and without
  * memory only its head is remembered. Logarithmic in the pool's targets for the
  * load and weight rules; linear under `fastest`, `predicted_latency` and
- * `least_work` (and in the prompt under the last), when a filter depends on the
- * request (exclusions, models, token limits) or on rejection. `cache_aware` is
- * linear in the prompt and, where no target knows enough of it, in the pool's
- * targets; `pipeline` and `adaptive` in both, `cheapest` in the targets,
- * `lora_aware` with an adapter in the targets, `lmcache_aware` in the targets
- * and the lookup. Scorers of the host run in the calling thread, without the
- * router's lock; see lbroute_scorer_register().
+ * `least_work` (and in the prompt under the last; `kv_aware` is linear in the
+ * prompt and, where it falls back to `least_work`, in the targets), when a
+ * filter depends on the request (exclusions, models, token limits) or on
+ * rejection. `cache_aware` is linear in the prompt and, where no target knows
+ * enough of it, in the pool's targets; `pipeline` and `adaptive` in both,
+ * `cheapest` in the targets, `lora_aware` with an adapter in the targets,
+ * `lmcache_aware` in the targets and the lookup. Scorers of the host run in the
+ * calling thread, without the router's lock; see lbroute_scorer_register().
  */
 int lbroute_pick(lbroute_router *router, const lbroute_request *request,
                  uint64_t now, lbroute_decision *decision);
@@ -1757,8 +1758,19 @@ void lbroute_event_init(lbroute_event *event, size_t size);
  * ticket open; every other kind settles it and releases its slot.
  *
  * Under the strategies that learn latency, a SUCCESS teaches the target's total
- * time and, if a FIRST_TOKEN came before, the time to that. No other outcome
- * teaches any: a target that fails fast does not look fast.
+ * time and, if a FIRST_TOKEN came before, the time to that. Under `least_work`,
+ * and `kv_aware` with `kv_aware.fallback` 2, it teaches that time, if a
+ * FIRST_TOKEN came before, then the time of each token by `output_tokens`, the
+ * length of answers, and by `cached_tokens` what is left of prompts. No other
+ * outcome teaches any: a target that fails fast does not look fast.
+ *
+ * There (and under `predicted_latency`, and scorers of predicted latency) a
+ * request waits until its FIRST_TOKEN, and once that is overdue its target
+ * counts as late. An answer that is no stream shows none before it is complete:
+ * report FIRST_TOKEN of it, too, with `latency_ns` 0, which teaches nothing,
+ * when the decision's `expected_ttft_ns` is over (at once where that is -1),
+ * or, with what was measured, when its body begins before that. Else its target
+ * is shunned while it writes.
  *
  * @param router the router.
  * @param event ticket, kind, and what was measured.
@@ -2357,7 +2369,11 @@ typedef struct lbroute_work_model {
                         * the others' sake. */
     double
         pending_kilotokens; /**< What waits there at `now`, own and others'. */
-    double running;         /**< Requests there at `now`, own and others'. */
+    double running;         /**< Requests there at `now`, own and others', and
+                             * what a refusal counts for. */
+    /** By how much the first token of the oldest own request that waits for one
+     * is overdue at `now`; counts once the times of first tokens are known. */
+    double late_ns;
 } lbroute_work_model;
 
 /**

@@ -70,6 +70,16 @@ static void collect_pool(const struct lbr_latency_mean *from,
     model->sharing_ns = lbr_least_work_sharing(&from->times);
 }
 
+static void collect_waiting(const struct lbr_group *group, uint32_t position,
+                            uint64_t now, lbroute_work_model *model)
+{
+    const struct lbr_forecast *forecast = &group->forecast;
+
+    model->pending_kilotokens =
+        lbr_forecast_queue(forecast, position, group->latency_mean.input);
+    model->late_ns = lbr_forecast_late(forecast, position, (double)now);
+}
+
 static void collect(const struct lbr_target *target, uint64_t now,
                     lbroute_work_model *model)
 {
@@ -85,9 +95,7 @@ static void collect(const struct lbr_target *target, uint64_t now,
     lbr_group_ensure(group, now);
     model->running = lbr_target_load(target);
     if (group->uses & LBR_USES_FORECAST)
-        model->pending_kilotokens =
-            lbr_forecast_queue(&group->forecast, target->by_pool.position,
-                               group->latency_mean.input);
+        collect_waiting(group, target->by_pool.position, now, model);
 }
 
 int lbroute_get_work_model(lbroute_router *router, lbroute_target handle,

@@ -36,7 +36,7 @@ enum {
 enum {
     LBR_COLUMN_QUEUE,   /* own requests that wait for their first token */
     LBR_COLUMN_OTHERS,  /* requests of others that wait, their number */
-    LBR_COLUMN_DUE,     /* when the oldest of those should have had its; +inf */
+    LBR_COLUMN_DUE,     /* when the oldest own one should have had its; +inf */
     LBR_COLUMN_AVERAGE, /* moving average of the total */
     LBR_COLUMN_TAUGHT,  /* time of its latest sample */
     LBR_COLUMN_RUNNING, /* requests there, where pace is kept */
@@ -65,8 +65,12 @@ struct lbr_forecast_request {
 /* What work is judged by, the same for all positions:
  *
  *     work  = queue + others * usual + input * uncached
- *     left  = slow_first * (base + per_running * running + per_work * work)
- *           + slow_each * sharing * running,            times the stretch */
+ *     first = base + per_running * running + per_work * work, at least `least`
+ *     left  = stretch * (slow_first * first + slow_each * sharing * running)
+ *           + late
+ *
+ * where late is by how much the oldest request that still waits for its first
+ * token is overdue; slow start does not stretch what has been waited. */
 struct lbr_work_terms {
     double usual; /* input of the pool's requests, kilotokens */
     double input; /* own, made dearer by what it drives out */
@@ -132,6 +136,15 @@ static inline double lbr_forecast_queue(const struct lbr_forecast *forecast,
     return *lbr_forecast_cell(forecast, LBR_COLUMN_QUEUE, position) +
            *lbr_forecast_cell(forecast, LBR_COLUMN_OTHERS, position) *
                mean_input;
+}
+
+/* By how much the oldest request there is late, 0 or more. */
+static inline double lbr_forecast_late(const struct lbr_forecast *forecast,
+                                       uint32_t position, double now)
+{
+    double late = now - *lbr_forecast_cell(forecast, LBR_COLUMN_DUE, position);
+
+    return late > 0 ? late : 0;
 }
 
 /* Upper bound of the memory for each place. */

@@ -169,7 +169,8 @@ static void load_label(struct lbr_kv_loading *loading,
     loading->dropped += labels[number] == 0;
 }
 
-int lbr_kv_index_load(struct lbr_kv_loading *loading, struct lbr_reader *reader)
+void lbr_kv_index_load(struct lbr_kv_loading *loading,
+                       struct lbr_reader *reader)
 {
     uint64_t count = lbr_get_number(reader, LEAST_LABEL);
     lbr_kv_label *labels = NULL;
@@ -179,14 +180,13 @@ int lbr_kv_index_load(struct lbr_kv_loading *loading, struct lbr_reader *reader)
         labels = lbr_memory_new(loading->index->memory, (size_t)count,
                                 sizeof *labels);
         if (!labels)
-            return 0;
+            return;
     }
     for (i = 0; i < count && !reader->broken; i++)
         load_label(loading, reader, labels, i);
     if (labels)
         lbr_memory_free(loading->index->memory, labels, (size_t)count,
                         sizeof *labels);
-    return 1;
 }
 
 /* The first copy in each medium, and further ones. */

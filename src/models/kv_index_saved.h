@@ -31,9 +31,9 @@ struct lbr_kv_loading {
     uint64_t added, dropped;
 };
 
-/* Returns 0 without memory. */
-int lbr_kv_index_load(struct lbr_kv_loading *loading,
-                      struct lbr_reader *reader);
+/* Without memory what is left unread tells that it is not whole. */
+void lbr_kv_index_load(struct lbr_kv_loading *loading,
+                       struct lbr_reader *reader);
 
 /* The same of what waits for an owner's blocks; |index| may be NULL. */
 void lbr_kv_waiting_save(struct lbr_kv_owner *owner, struct lbr_writer *writer);

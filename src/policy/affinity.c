@@ -189,9 +189,8 @@ static void visit_holders(const struct lbr_pick *pick,
     }
 }
 
-/* Whoever holds a node holds those above it, and has been visited for the
- * deepest it holds; above a node that all hold nothing is new. */
-/* From the deepest node up to |end|, which is not visited. */
+/* From the deepest node up to |end|, which is not visited: whoever holds a node
+ * holds those above it, and has been visited for the deepest it holds. */
 static void visit(const struct lbr_pick *pick, struct lbr_affinity *affinity,
                   const struct lbr_trie_node *end, double *uncached)
 {

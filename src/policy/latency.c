@@ -61,27 +61,34 @@ struct lbr_forecast_request lbr_latency_request(const struct lbr_pick *pick)
     return request;
 }
 
-/* The same where pace is kept: by the planes that all have in common. */
+/* What a member needs by the planes that all have in common; NaN: unknown. */
 static double paced(const struct lbr_pick *pick, uint32_t position,
-                    enum lbr_latency_kind kind, double work)
+                    enum lbr_pace_kind kind, double work)
 {
     const struct lbr_work_times *times = &pick->group->latency_mean.times;
     const struct lbr_target *target = lbr_pick_target(pick, position);
-    const struct lbr_pace_rate *rate = target->latency.pace.rate;
-    double running = lbr_target_load(target);
-    double first =
-        rate[LBR_PACE_FIRST].slowness *
-        lbr_least_squares_at(&times->plane[LBR_PACE_FIRST], running, work);
 
-    if (!lbr_work_times_known(times, LBR_PACE_FIRST))
+    if (!lbr_work_times_known(times, kind))
         return (double)NAN;
+    return target->latency.pace.rate[kind].slowness *
+           lbr_least_squares_at(&times->plane[kind], lbr_target_load(target),
+                                work);
+}
+
+/* The same as others are expected where pace is kept: whoever's oldest request
+ * is late will be late by as much again. */
+static double expected_pace(const struct lbr_pick *pick, uint32_t position,
+                            enum lbr_latency_kind kind, double work)
+{
+    const struct lbr_work_times *times = &pick->group->latency_mean.times;
+    double first =
+        paced(pick, position, LBR_PACE_FIRST, work) +
+        lbr_forecast_late(&pick->group->forecast, position, (double)pick->now);
+
     if (kind == LBR_FIRST_TOKEN)
         return first;
-    if (!lbr_work_times_known(times, LBR_PACE_EACH))
-        return (double)NAN;
     return first +
-           times->pace.output.value * rate[LBR_PACE_EACH].slowness *
-               lbr_least_squares_at(&times->plane[LBR_PACE_EACH], running, 0);
+           times->pace.output.value * paced(pick, position, LBR_PACE_EACH, 0);
 }
 
 static double expected(const struct lbr_pick *pick, uint32_t position,
@@ -92,9 +99,10 @@ static double expected(const struct lbr_pick *pick, uint32_t position,
 
     request.input *= uncached;
     if (pick->group->uses & LBR_USES_PACE)
-        return paced(pick, position, kind,
-                     request.input + lbr_forecast_queue(forecast, position,
-                                                        request.mean_input));
+        return expected_pace(
+            pick, position, kind,
+            request.input +
+                lbr_forecast_queue(forecast, position, request.mean_input));
     return lbr_forecast_one(forecast, kind, position, &request);
 }
 
@@ -170,13 +178,14 @@ void lbr_latency_try(struct lbr_choice *choice, uint32_t position)
 void lbr_latency_note(const struct lbr_pick *pick, struct lbr_choice *choice)
 {
     double uncached = lbr_latency_uncached(pick, choice->position);
-    double tokens = (double)tokens_of(pick, &choice->tokens_told);
+    uint64_t tokens = tokens_of(pick, &choice->tokens_told);
     int kind;
 
     for (kind = 0; kind < LBR_LATENCY_KINDS; kind++)
         choice->expected[kind] = expected(
             pick, choice->position, (enum lbr_latency_kind)kind, uncached);
-    choice->tokens = (uint64_t)(tokens * uncached + 0.5);
+    choice->tokens = (uint64_t)((double)tokens * uncached + 0.5);
+    choice->matched = tokens - choice->tokens;
 }
 
 void lbr_latency_send(struct lbr_pick *pick, const struct lbr_choice *choice,
@@ -185,12 +194,13 @@ void lbr_latency_send(struct lbr_pick *pick, const struct lbr_choice *choice,
     const struct lbr_forecast *forecast = &pick->group->forecast;
     double first = choice->expected[LBR_FIRST_TOKEN];
     struct lbr_target *target = lbr_pick_target(pick, choice->position);
-    int told;
 
     task->measured = choice->tokens_told;
+    task->counted = pick->ask->request->input_tokens >= 0 ||
+                    pick->ask->request->tokens_len > 0;
     task->tokens = choice->tokens;
-    task->matched = tokens_of(pick, &told) - choice->tokens;
-    task->running = target->in_flight + target->extra;
+    task->matched = choice->matched;
+    task->running = lbr_target_load(target);
     task->queue = lbr_forecast_queue(forecast, choice->position,
                                      pick->group->latency_mean.input);
     task->expected = isnan(first) ? choice->expected[LBR_TOTAL] : first;

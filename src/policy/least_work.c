@@ -3,8 +3,14 @@
  * the time that its kind of engine takes for it:
  *
  *     first token with what waits, what must be computed of this prompt (dearer
- *     where that drives out what others come back for) and what runs there
+ *     where that drives out what others come back for) and what runs there; no
+ *     less than the plane's floor
  *   + what those who share the engine lose by one more
+ *
+ * which a slow start stretches, and
+ *
+ *   + by how much the oldest request that still waits for its first token is
+ *     overdue.
  *
  * What is cached where comes from KV events where they flow, else from the
  * memory that kv_aware keeps, too. The times are learned from first tokens and
@@ -24,9 +30,9 @@
 
 #include <math.h>
 
-/* Tokens of work that one more running request counts for while times are not
- * known. */
-#define RUNNING_TOKENS 2.0 /* kilotokens */
+/* Kilotokens of work that one more running request counts for while times are
+ * not known. */
+#define RUNNING_WORK 2.0
 
 /* A token that must be computed drives another one out of a full cache: every
  * other one is missed. */
@@ -37,7 +43,7 @@
 #define MOST_EVICTION 15.0
 
 /* A request slows the others' tokens down by as much as they slow down its own:
- * both count, a tenth as much as time to the first token each. Ten times as
+ * both count, a fifth as much as time to the first token each. Five times as
  * much would balance numbers and throw caches away. */
 #define SHARING 0.4
 
@@ -66,7 +72,7 @@ static struct lbr_work_terms terms_of(const struct lbr_pick *pick)
     const struct lbr_least_squares *first = &times->plane[LBR_PACE_FIRST];
     struct lbr_forecast_request request = lbr_latency_request(pick);
     struct lbr_work_terms terms = {
-        request.mean_input, 0, 0, RUNNING_TOKENS, 1, 0, 0, 0};
+        request.mean_input, 0, 0, RUNNING_WORK, 1, 0, 0, 0};
 
     terms.input = request.input * lbr_least_work_eviction(times);
     if (!lbr_work_times_known(times, LBR_PACE_FIRST))
@@ -101,7 +107,7 @@ static int fill_uncached(const struct lbr_pick *pick, uint32_t many)
 
     if (!pick->look) {
         lbr_affinity_spread(pick, &pick->scale.affinity, many, uncached);
-        return many > pick->group->count;
+        return many >= pick->group->count;
     }
     for (i = 0; i < pick->group->count; i++)
         uncached[i] = lbr_latency_uncached(pick, i);
@@ -260,17 +266,19 @@ static void commit(struct lbr_pick *pick, const struct lbr_choice *choice)
 
 static void choose(struct lbr_pick *pick, struct lbr_choice *choice)
 {
-    struct lbr_affinity affinity = lbr_affinity_look(pick);
+    struct lbr_affinity *affinity = &pick->scale.affinity;
     double score;
 
-    pick->scale.affinity = affinity;
+    *affinity = lbr_affinity_look(pick);
     pick->scale.known = 1;
     if (pick->ask->chains.count)
         lbr_resident_spread(pick);
+    if (pick->look) /* then each member is asked by itself */
+        lbr_affinity_survey(pick, affinity);
     lbr_least_work_choose(pick, choice);
     choice->commit = commit;
     score = choice->score;
-    lbr_affinity_note(pick, &affinity, choice);
+    lbr_affinity_note(pick, affinity, choice);
     lbr_resident_note(pick, choice);
     choice->score = score;
 }

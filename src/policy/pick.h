@@ -186,9 +186,10 @@ struct lbr_choice {
     void (*commit_fallback)(struct lbr_pick *pick,
                             const struct lbr_choice *choice);
     double expected[LBR_LATENCY_KINDS]; /* ns; NaN: unknown */
-    uint64_t tokens; /* uncached input, where latency is learned */
-    int tokens_told; /* they are the request's own, not the pool's mean */
-    int looked;      /* the rule asked what is resident, … */
+    uint64_t tokens;  /* uncached input, where latency is learned … */
+    uint64_t matched; /* … and the rest of it */
+    int tokens_told;  /* they are the request's own, not the pool's mean */
+    int looked;       /* the rule asked what is resident, … */
     struct lbr_residence residence; /* … and this is at the target */
 };
 

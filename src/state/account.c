@@ -197,18 +197,32 @@ static void learn_each_token(struct lbr_target *target,
             (total - task->first_token) / (double)(output - 1));
 }
 
+/* Tokens that should have been in the cache, in the engine's own count: what
+ * was guessed from bytes is none, but the part that it makes of a prompt is
+ * right all the same. 0: not known. */
+static double expected_cached(const struct lbr_task *task, int64_t input)
+{
+    double matched = (double)task->matched;
+    double all = matched + (double)task->tokens;
+
+    if (input < 0)
+        return task->counted ? matched : 0;
+    return all > 0 ? (double)input * matched / all : 0;
+}
+
 static void learn_pace(struct lbr_target *target, struct lbr_group *group,
                        const struct lbr_task *task, double total, double own,
-                       int64_t cached, int64_t output)
+                       int64_t input, int64_t cached, int64_t output)
 {
     struct lbr_work_times *times = &group->latency_mean.times;
+    double computed = own < 0 ? (double)task->tokens : own;
 
     lbr_work_times_learn(
         times, &target->latency.pace, LBR_PACE_FIRST, task->running,
-        task->queue + fmax(own, 0) / LBR_TOKENS_PER_UNIT, task->first_token);
+        task->queue + computed / LBR_TOKENS_PER_UNIT, task->first_token);
     learn_each_token(target, times, task, total, output);
     if (cached >= 0)
-        lbr_pace_learn_found(&times->pace, (double)task->matched,
+        lbr_pace_learn_found(&times->pace, expected_cached(task, input),
                              (double)cached);
     publish_slowness(target, group);
 }
@@ -224,7 +238,7 @@ void lbr_latency_learn(struct lbr_target *target, const struct lbr_task *task,
         return;
     learn_input(&group->latency_mean, own);
     if (group->uses & LBR_USES_PACE) {
-        learn_pace(target, group, task, total, own, cached, output);
+        learn_pace(target, group, task, total, own, input, cached, output);
         return;
     }
     learn(target, group, LBR_FIRST_TOKEN, task, task->first_token, now);
@@ -262,7 +276,8 @@ void lbr_latency_publish(const struct lbr_target *target)
         *cell(group, target, LBR_COLUMN_AVERAGE) = average->value;
         *cell(group, target, LBR_COLUMN_TAUGHT) = (double)average->at;
     }
-    publish_slowness(target, group);
+    if (group->uses & LBR_USES_PACE)
+        publish_slowness(target, group);
     publish_plane(target, group, LBR_FIRST_TOKEN);
     publish_plane(target, group, LBR_TOTAL);
     publish_work(target);

@@ -34,7 +34,8 @@ enum lbr_task_state {
 /* A request's side of the account; a part of its ticket. */
 struct lbr_task {
     enum lbr_task_state state;
-    int measured;         /* its tokens were told, not taken for the mean */
+    int measured; /* its tokens were told, not taken for the mean, … */
+    int counted;  /* … in tokens, not guessed from bytes or blocks */
     struct lbr_link link; /* while it waits */
     uint64_t sent_at;
     uint64_t tokens;    /* uncached input */

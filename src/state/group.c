@@ -245,37 +245,41 @@ void lbr_group_clamp_turns(struct lbr_group *group)
         clamp_turns(group, round_of(group));
 }
 
-/* Whether the sums of all turns are at most a round each, on average. */
-static int are_even(const struct lbr_group *group, struct lbr_wide round)
+static struct lbr_wide sum_of(const struct lbr_group *group, uint32_t position)
 {
-    struct lbr_wide sum = {0, 0};
-    struct lbr_wide most = {0, 0};
-    uint32_t i;
+    return lbr_schedule_sum(&group->schedule,
+                            &lbr_group_member(group, position)->turn);
+}
 
-    for (i = 0; i < group->count; i++) {
-        sum = lbr_wide_add(sum,
-                           lbr_schedule_sum(&group->schedule,
-                                            &lbr_group_member(group, i)->turn));
-        most = lbr_wide_add(most, round);
-    }
+/* Whether the |sum| of all turns is at most |most| away from 0. */
+static int is_even(struct lbr_wide sum, struct lbr_wide most)
+{
     return !lbr_wide_less(most, sum) &&
            !lbr_wide_less(lbr_wide_add(sum, most), (struct lbr_wide){0, 0});
 }
 
-/* Serving leaves the sum of all as it is, so that as long as it is even nobody
- * is ever further off than another round. */
+/* Serving leaves the sum of all as it is, so that as long as it is at most a
+ * round each, on average, nobody is ever further off than another round. */
 void lbr_group_accept_turns(struct lbr_group *group)
 {
     struct lbr_wide nothing = {0, 0};
     struct lbr_wide round = round_of(group);
+    struct lbr_wide sum = nothing;
+    struct lbr_wide most = nothing;
     uint32_t i;
 
     if (!(group->uses & LBR_USES_SCHEDULE))
         return;
     clamp_turns(group, lbr_wide_add(round, round));
-    for (i = 0; i < group->count && !are_even(group, round); i++)
+    for (i = 0; i < group->count; i++) {
+        sum = lbr_wide_add(sum, sum_of(group, i));
+        most = lbr_wide_add(most, round);
+    }
+    for (i = 0; i < group->count && !is_even(sum, most); i++) {
+        sum = lbr_wide_sub(sum, sum_of(group, i));
         lbr_schedule_set_sum(&group->schedule,
                              &lbr_group_member(group, i)->turn, nothing);
+    }
 }
 
 int lbr_group_admit(struct lbr_group *group, struct lbr_memory *memory,
@@ -316,9 +320,9 @@ void lbr_group_join(struct lbr_group *group, struct lbr_rng *rng,
     group->stale = 1;
     if (group->uses & LBR_USES_ROTATION)
         add_to_rotation(group, member->position);
-    if (group->uses & LBR_USES_FORECAST) {
-        /* How it compared with others says nothing of these. */
+    if (group->by_pool) /* how it compared with others says nothing of these */
         lbr_pace_member_init(&target->latency.pace);
+    if (group->uses & LBR_USES_FORECAST) {
         lbr_forecast_append(&group->forecast);
         lbr_latency_publish(target);
     }
@@ -471,16 +475,21 @@ static void start_rotation(struct lbr_group *group)
     }
 }
 
-/* Before this the group did not use it: members publish nothing. */
 static void start_forecast(struct lbr_group *group)
 {
     uint32_t i;
 
-    group->uses |= LBR_USES_FORECAST;
-    for (i = 0; i < group->count; i++) {
+    for (i = 0; i < group->count; i++)
         lbr_forecast_append(&group->forecast);
+}
+
+/* What members have learned, to a forecast that is new or shows more. */
+static void publish_all(const struct lbr_group *group)
+{
+    uint32_t i;
+
+    for (i = 0; i < group->count; i++)
         lbr_latency_publish(group->members[i]);
-    }
 }
 
 int lbr_group_extend(struct lbr_group *group, struct lbr_memory *memory,
@@ -506,6 +515,8 @@ int lbr_group_extend(struct lbr_group *group, struct lbr_memory *memory,
     if (added & LBR_USES_FORECAST)
         start_forecast(group);
     group->uses |= added;
+    if (added & (LBR_USES_FORECAST | LBR_USES_PACE))
+        publish_all(group);
     group->stale = 1;
     return 1;
 }

@@ -9,13 +9,11 @@
 
 #include <math.h>
 
-/* Requests there, and how far it is from its full weight. One without a weight
- * takes no part. */
-static void show_work(const struct lbr_target *target,
-                      const struct lbr_group *group, uint32_t position)
+/* How far a member is from its full weight. One without a weight takes no part.
+ */
+static void show_stretch(const struct lbr_target *target,
+                         const struct lbr_group *group, uint32_t position)
 {
-    *lbr_forecast_cell(&group->forecast, LBR_COLUMN_RUNNING, position) =
-        lbr_target_load(target);
     *lbr_forecast_cell(&group->forecast, LBR_COLUMN_STRETCH, position) =
         target->weight_now == target->weight
             ? 1
@@ -44,7 +42,8 @@ static void show(const struct lbr_target *target, struct lbr_member *member)
                            usable ? lbr_target_relative_load(target)
                                   : (double)INFINITY);
     if (group->uses & LBR_USES_PACE)
-        show_work(target, group, member->position);
+        *lbr_forecast_cell(&group->forecast, LBR_COLUMN_RUNNING,
+                           member->position) = lbr_target_load(target);
 }
 
 void lbr_target_moved(struct lbr_target *target, double load_change)
@@ -176,6 +175,8 @@ void lbr_group_renew(struct lbr_group *group, uint64_t now)
         if (group->uses & LBR_USES_SCHEDULE)
             lbr_schedule_reweigh(&group->schedule, &member->turn,
                                  target->weight_now);
+        if (group->uses & LBR_USES_PACE)
+            show_stretch(target, group, i);
         show(target, member);
     }
     if (group->uses & LBR_USES_FORECAST)

@@ -58,9 +58,11 @@ static int list_targets(struct lbr_saving *saving)
     while ((target = lbr_slab_next(slab, target ? target->slot.handle : 0)) !=
            NULL)
         saving->targets[i++] = target;
-    lbr_sort((void **)saving->targets, slab->live, named_before);
-    for (i = 0; i < slab->live; i++)
-        saving->targets[i]->slot.spare = i;
+    lbr_sort(saving->targets, slab->live, named_before);
+    for (i = 0; i < slab->live; i++) {
+        target = saving->targets[i];
+        target->slot.spare = i;
+    }
     return 1;
 }
 
@@ -70,9 +72,11 @@ static void save_targets(struct lbr_saving *saving)
 
     lbr_section_begin(saving, LBR_SECTION_TARGETS);
     lbr_put_count(saving->writer, saving->target_count);
-    for (i = 0; i < saving->target_count; i++)
-        lbr_put_text(saving->writer, saving->targets[i]->name.bytes,
-                     saving->targets[i]->name.length);
+    for (i = 0; i < saving->target_count; i++) {
+        const struct lbr_target *target = saving->targets[i];
+
+        lbr_put_text(saving->writer, target->name.bytes, target->name.length);
+    }
     lbr_section_end(saving);
 }
 

@@ -45,7 +45,7 @@ enum lbr_section {
 struct lbr_saving {
     struct lbroute_router *router;
     struct lbr_writer *writer;
-    struct lbr_target **targets; /* by number */
+    void **targets; /* struct lbr_target, by number; void to be sorted */
     uint32_t target_count;
     size_t section; /* where the length of the present one stands */
     int failed;     /* no memory */

@@ -120,8 +120,6 @@ static struct lbr_kv_owner *load_source(struct lbr_loading *loading,
         source->restarted = read.restarted;
         source->heard_at = read.heard_at;
         source->sequence = read.sequence;
-    }
-    if (source) {
         lbr_kv_waiting_load(&loading->router->kv.index, source->owner, reader);
         return source->owner;
     }
@@ -143,8 +141,7 @@ static void load_all(struct lbr_loading *loading, struct lbr_reader *reader,
     }
     if (owners)
         labels.index = &loading->router->kv.index;
-    /* Without memory what is left unread tells that it is not whole. */
-    (void)lbr_kv_index_load(&labels, reader);
+    lbr_kv_index_load(&labels, reader);
     loading->result->kv_blocks += labels.added;
     loading->result->kv_blocks_skipped += labels.dropped;
 }

@@ -50,8 +50,7 @@ static int remembers(const struct lbr_target *target)
            target->prefixes.account_count;
 }
 
-static uint32_t list_members(const struct lbr_group *group,
-                             struct lbr_target **members)
+static uint32_t list_members(const struct lbr_group *group, void **members)
 {
     uint32_t count = 0;
     uint32_t i;
@@ -59,7 +58,7 @@ static uint32_t list_members(const struct lbr_group *group,
     for (i = 0; i < group->count; i++)
         if (remembers(group->members[i]))
             members[count++] = group->members[i];
-    lbr_sort((void **)members, count, numbered_before);
+    lbr_sort(members, count, numbered_before);
     return count;
 }
 
@@ -77,7 +76,7 @@ static void put_head(struct lbr_writer *writer, const struct lbr_group *group,
 }
 
 static void put_group(struct lbr_saving *saving, const struct lbr_group *group,
-                      struct lbr_target **members)
+                      void **members)
 {
     uint32_t count = list_members(group, members);
     struct lbr_trie_saving trie;
@@ -89,11 +88,13 @@ static void put_group(struct lbr_saving *saving, const struct lbr_group *group,
     put_head(saving->writer, group, count);
     lbr_trie_save_begin(&trie, group->trie, saving->writer);
     for (i = 0; i < count; i++) {
-        lbr_put_count(saving->writer, members[i]->slot.spare);
+        struct lbr_target *member = members[i];
+
+        lbr_put_count(saving->writer, member->slot.spare);
         if (group->trie_kind == LBR_TRIE_SHARED)
-            lbr_shared_save_owner(&trie, &members[i]->prefixes);
+            lbr_shared_save_owner(&trie, &member->prefixes);
         else
-            lbr_trie_save_owner(&trie, &members[i]->prefixes.owner);
+            lbr_trie_save_owner(&trie, &member->prefixes.owner);
     }
     lbr_section_end(saving);
 }
@@ -101,7 +102,7 @@ static void put_group(struct lbr_saving *saving, const struct lbr_group *group,
 static void save_group(struct lbr_saving *saving, struct lbr_group *group)
 {
     struct lbr_memory *memory = &saving->router->memory;
-    struct lbr_target **members;
+    void **members;
 
     group->saved_by = saving->router->snapshots;
     members = lbr_memory_new(memory, group->count, sizeof *members);
@@ -118,7 +119,8 @@ void lbr_save_prefixes(struct lbr_saving *saving)
     uint32_t i;
 
     for (i = 0; i < saving->target_count; i++) {
-        struct lbr_group *group = saving->targets[i]->by_pool.group;
+        const struct lbr_target *target = saving->targets[i];
+        struct lbr_group *group = target->by_pool.group;
 
         if (group && group->trie &&
             group->saved_by != saving->router->snapshots)

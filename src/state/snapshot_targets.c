@@ -239,8 +239,11 @@ void lbr_save_adapters(struct lbr_saving *saving)
     uint32_t i;
 
     lbr_section_begin(saving, LBR_SECTION_ADAPTERS);
-    for (i = 0; i < saving->target_count; i++)
-        lbr_adapters_save(&saving->targets[i]->adapters, saving->writer);
+    for (i = 0; i < saving->target_count; i++) {
+        const struct lbr_target *target = saving->targets[i];
+
+        lbr_adapters_save(&target->adapters, saving->writer);
+    }
     lbr_section_end(saving);
 }
 
@@ -391,6 +394,25 @@ static void set_mean(struct lbr_target *target,
         group->latency_mean = *mean;
 }
 
+/* Whether how a target compares is relative to the times that its group has: no
+ * two groups learn the same. */
+static int are_its_times(const struct lbr_target *target,
+                         const struct lbr_latency_mean *mean)
+{
+    const struct lbr_group *group = target->by_pool.group;
+    int same = group != NULL;
+    int kind;
+
+    for (kind = 0; same && kind < LBR_PACE_KINDS; kind++) {
+        const struct lbr_least_squares *own =
+            &group->latency_mean.times.plane[kind];
+        const struct lbr_least_squares *saved = &mean->times.plane[kind];
+
+        same = own->samples == saved->samples && own->level == saved->level;
+    }
+    return same;
+}
+
 static void load_latency(struct lbr_target *target, struct lbr_reader *reader)
 {
     struct lbr_ewma average[LBR_LATENCY_KINDS];
@@ -410,7 +432,8 @@ static void load_latency(struct lbr_target *target, struct lbr_reader *reader)
     set_mean(target, &mean);
     memcpy(target->latency.average, average, sizeof average);
     memcpy(target->latency.model, model, sizeof model);
-    target->latency.pace = pace;
+    if (are_its_times(target, &mean))
+        target->latency.pace = pace;
     lbr_latency_publish(target);
 }
 

@@ -90,24 +90,6 @@ static void teach(struct fleet *fleet, size_t n, const double *slow)
     fleet->request.input_tokens = -1;
 }
 
-static double score_of(struct fleet *fleet, size_t index)
-{
-    lbroute_candidate rows[8];
-    lbroute_decision decision;
-    size_t count = 0;
-
-    for (size_t i = 0; i < 8; i++)
-        lbroute_candidate_init(&rows[i], sizeof rows[i]);
-    lbroute_decision_init(&decision, sizeof decision);
-    assert_int_equal(lbroute_explain(fleet->router, &fleet->request, fleet->now,
-                                     &decision, rows, 8, &count),
-                     LBROUTE_OK);
-    for (size_t i = 0; i < count; i++)
-        if (rows[i].target == fleet->targets[index])
-            return rows[i].score;
-    return (double)NAN;
-}
-
 /* ---- from the first request on ---- */
 
 /* Nothing is known: requests of one kind are spread evenly. */
@@ -379,6 +361,137 @@ static void lw_removed_target(void **state)
     fleet_close(&fleet);
 }
 
+/* Whoever lets a request wait for too long keeps the next one waiting, too:
+ * work left and expected times say so alike. */
+static void lw_who_is_late(void **state)
+{
+    static const double slow[] = {1, 1};
+    struct fleet fleet;
+    double before, expected, total;
+    (void)state;
+
+    open_lw(&fleet, 2, 1);
+    teach(&fleet, 2, slow);
+    fleet.request.input_tokens = 1000;
+    fleet_hold(&fleet, A, 1); /* due in 70 ms */
+    before = fleet_score(&fleet, A);
+    expected = (double)fleet_expected(&fleet, A, LBROUTE_LATENCY_FIRST_TOKEN);
+    total = (double)fleet_expected(&fleet, A, LBROUTE_LATENCY_TOTAL);
+    fleet.now += 1000 * TEST_MS;
+    assert_near(fleet_work(&fleet, A).late_ns, 930 * ms, 2 * ms);
+    assert_true(fleet_work(&fleet, B).late_ns == 0);
+    assert_near(fleet_score(&fleet, A) - before, 930 * ms, 2 * ms);
+    assert_near((double)fleet_expected(&fleet, A, LBROUTE_LATENCY_FIRST_TOKEN),
+                expected + 930 * ms, 2 * ms);
+    assert_near((double)fleet_expected(&fleet, A, LBROUTE_LATENCY_TOTAL),
+                total + 930 * ms, 2 * ms);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(fleet_pick(&fleet), B);
+    fleet_close(&fleet);
+}
+
+/* Gives a target to the pool that is current. */
+static void move(struct fleet *fleet, size_t index)
+{
+    lbroute_target_options options;
+    char name[32];
+
+    fleet_target_options(fleet, &options);
+    fleet_name(index, name);
+    options.name = name;
+    options.name_len = strlen(name);
+    assert_int_equal(lbroute_target_update(fleet->router, fleet->targets[index],
+                                           &options, fleet->now),
+                     LBROUTE_OK);
+}
+
+/* Slower than the others in one pool says nothing of another, whatever that
+ * learns by when the target comes. */
+static void lw_moved_target(void **state)
+{
+    static const double slow[] = {1, 1, 3};
+    struct fleet fleet;
+    (void)state;
+
+    open_lw(&fleet, 3, 1);
+    teach(&fleet, 3, slow);
+    assert_true(fleet_work(&fleet, C).slowness[FIRST] > 1.5);
+    fleet_add_pool(&fleet, "other", "weighted");
+    move(&fleet, C);
+    fleet_strategy(&fleet, "least_work");
+    assert_true(fleet_work(&fleet, C).slowness[FIRST] == 1);
+    assert_near(fleet_work(&fleet, C).evidence[FIRST], 8, 1e-9);
+    fleet_close(&fleet);
+}
+
+/* Restores what one fleet has learned to another. */
+static void carry_over(struct fleet *from, struct fleet *to)
+{
+    static unsigned char bytes[1 << 20];
+    lbroute_restore_result result;
+    size_t length = 0;
+
+    assert_int_equal(
+        lbroute_snapshot(from->router, from->now, bytes, sizeof bytes, &length),
+        LBROUTE_OK);
+    lbroute_restore_result_init(&result, sizeof result);
+    assert_int_equal(
+        lbroute_restore(to->router, bytes, length, to->now, 0, &result),
+        LBROUTE_OK);
+}
+
+/* A restored target is as slow as it was by the times that come with it, and
+ * not by those that its pool has learned meanwhile. */
+static void lw_restored_target(void **state)
+{
+    static const double slow[] = {1, 1, 3};
+    lbroute_work_model before, after;
+    struct fleet fleets[2];
+    (void)state;
+
+    open_lw(&fleets[0], 3, 1);
+    teach(&fleets[0], 3, slow);
+    before = fleet_work(&fleets[0], C);
+    for (size_t learned = 0; learned <= 2; learned += 2) {
+        open_lw(&fleets[1], 3, 1);
+        if (learned)
+            teach(&fleets[1], learned, slow);
+        carry_over(&fleets[0], &fleets[1]);
+        after = fleet_work(&fleets[1], C);
+        assert_near(after.slowness[FIRST], learned ? 1 : before.slowness[FIRST],
+                    1e-9);
+        assert_near(after.slowness[EACH], learned ? 1 : before.slowness[EACH],
+                    1e-9);
+        fleet_close(&fleets[1]);
+    }
+    fleet_close(&fleets[0]);
+}
+
+/* An answer that is no stream: its host says when the first token should have
+ * been there, and that it was not measured. */
+static void lw_no_stream(void **state)
+{
+    static const double slow[] = {1, 1};
+    lbroute_ticket ticket;
+    struct fleet fleet;
+    (void)state;
+
+    open_lw(&fleet, 2, 1);
+    teach(&fleet, 2, slow);
+    fleet.request.input_tokens = 1000;
+    fleet_hold(&fleet, A, 1);
+    ticket = fleet.held[--fleet.held_count].ticket;
+    fleet.now += 1000 * TEST_MS;
+    assert_true(fleet_work(&fleet, A).late_ns > 0);
+    tell(&fleet, ticket, LBROUTE_EVENT_FIRST_TOKEN, 0, -1, -1, -1);
+    assert_true(fleet_work(&fleet, A).late_ns == 0);
+    assert_near(fleet_work(&fleet, A).pending_kilotokens, 0, 1e-9);
+    tell(&fleet, ticket, LBROUTE_EVENT_SUCCESS, 1e9, 1000, 0, 100);
+    assert_int_equal(fleet_work(&fleet, A).samples[FIRST], 600);
+    assert_int_equal(fleet_work(&fleet, A).samples[EACH], 600);
+    fleet_close(&fleet);
+}
+
 /* ---- what is learned ---- */
 
 /* The engines' true figures are found, and can be read. */
@@ -494,6 +607,79 @@ static void lw_learns_eviction(void **state)
     fleet_close(&fleet);
 }
 
+/* A request of unknown length is taken for one of the usual length, and not for
+ * one that has nothing to compute. */
+static void lw_unknown_input_is_usual(void **state)
+{
+    static const double slow[] = {1};
+    struct fleet fleet;
+    lbroute_work_model work;
+    (void)state;
+
+    open_lw(&fleet, 1, 1);
+    teach(&fleet, 1, slow);
+    for (int i = 0; i < 200; i++) {
+        fleet_hold(&fleet, A, 1);
+        answer(&fleet, 1, 0, fleet_work(&fleet, A).input_kilotokens, 201);
+    }
+    work = fleet_work(&fleet, A);
+    assert_near(work.base_ns[FIRST], 20 * ms, 1 * ms);
+    assert_near(work.per_kilotoken_ns[FIRST], 50 * ms, 1 * ms);
+    fleet_close(&fleet);
+}
+
+/* The engine is asked 64 times with a prompt that it was sent before, and finds
+ * |cached| of |input| tokens. */
+static void find_cached(struct fleet *fleet, int64_t input, int64_t cached)
+{
+    for (int i = 0; i < 64; i++) {
+        fleet_pick(fleet);
+        tell(fleet, fleet->held[--fleet->held_count].ticket,
+             LBROUTE_EVENT_SUCCESS, 1e9, input, cached, 10);
+    }
+}
+
+/* What engines find is compared in their own tokens, however many bytes these
+ * have: a quarter of the bytes is a guess. */
+static void lw_evidence_in_the_engines_tokens(void **state)
+{
+    static unsigned char bytes[LONG];
+    struct fleet fleet;
+    (void)state;
+
+    prompt_fill(bytes, LONG, 1);
+    for (int size = 3; size <= 5; size += 2) {
+        open_lw(&fleet, 1, 1);
+        prompt_set(&fleet, bytes, LONG);
+        fleet_serve(&fleet);
+        find_cached(&fleet, -1, LONG / size); /* of how many is not told */
+        assert_true(isnan(fleet_work(&fleet, A).gone));
+        find_cached(&fleet, LONG / size, LONG / size);
+        assert_near(fleet_work(&fleet, A).gone, 0, 1e-9);
+        for (int i = 0; i < 10; i++)
+            find_cached(&fleet, LONG / size, LONG / size * 3 / 4);
+        assert_near(fleet_work(&fleet, A).gone, 0.25, 1e-3);
+        fleet_close(&fleet);
+    }
+}
+
+/* Without the engine's count the host's is as good, its guess is not. */
+static void lw_evidence_in_the_hosts_tokens(void **state)
+{
+    static unsigned char bytes[LONG];
+    struct fleet fleet;
+    (void)state;
+
+    open_lw(&fleet, 1, 1);
+    prompt_fill(bytes, LONG, 1);
+    prompt_set(&fleet, bytes, LONG);
+    fleet.request.input_tokens = 3000;
+    fleet_serve(&fleet);
+    find_cached(&fleet, -1, 1500);
+    assert_near(fleet_work(&fleet, A).gone, 0.5, 1e-9);
+    fleet_close(&fleet);
+}
+
 /* ---- the rule ---- */
 
 /* The rule, written down from what can be read. */
@@ -509,7 +695,7 @@ static double rule_of(struct fleet *fleet, size_t index, double weight,
     first = m.base_ns[FIRST] + m.per_running_ns[FIRST] * m.running +
             m.per_kilotoken_ns[FIRST] * work;
     return m.slowness[FIRST] * fmax(first, m.least_ns[FIRST]) +
-           m.slowness[EACH] * m.sharing_ns * m.running;
+           m.slowness[EACH] * m.sharing_ns * m.running + m.late_ns;
 }
 
 /* One request of random size and prompt: every score is the rule, and the
@@ -529,7 +715,7 @@ static void check_rule(struct fleet *fleet, const double *weights,
 
         wanted[t] = rule_of(fleet, t, weights[t], (double)length / 4000,
                             (double)known / (double)(length / 256));
-        assert_near(score_of(fleet, t), wanted[t], 1e-9 * wanted[t] + 1e-9);
+        assert_near(fleet_score(fleet, t), wanted[t], 1e-9 * wanted[t] + 1e-9);
         least = fmin(least, wanted[t]);
     }
     best = fleet_pick(fleet);
@@ -548,6 +734,7 @@ static void lw_is_the_rule(void **state)
     for (uint64_t seed = 1; seed <= 4; seed++) {
         struct test_rng rng = {seed};
         struct fleet fleet;
+        int late = 0;
 
         fleet_open(&fleet, "least_work", 0, seed);
         for (size_t t = 0; t < 4; t++) {
@@ -559,14 +746,39 @@ static void lw_is_the_rule(void **state)
         fleet_gauge(&fleet, B, LBROUTE_GAUGE_RUNNING, 3);
         fleet_gauge(&fleet, B, LBROUTE_GAUGE_WAITING, 2);
         for (int i = 0; i < 300; i++) {
+            fleet.now += test_rng_below(&rng, 20) * TEST_MS;
+            late += fleet_work(&fleet, A).late_ns > 0;
             check_rule(&fleet, weights, &rng, bytes);
             if (fleet.held_count > test_rng_below(&rng, 60))
                 fleet_settle_last(&fleet, LBROUTE_EVENT_CANCEL);
             while (fleet.held_count > 90)
                 fleet_settle(&fleet, fleet.held[0].index, LBROUTE_EVENT_CANCEL);
         }
+        assert_int_equal(late > 0, seed % 2);
         fleet_close(&fleet);
     }
+}
+
+/* A pool that has learned by another strategy, or was told, begins by it. */
+static void lw_after_another_strategy(void **state)
+{
+    static const double slow[] = {1, 1, 3};
+    struct fleet fleets[2];
+    (void)state;
+
+    open_lw(&fleets[0], 3, 1);
+    teach(&fleets[0], 3, slow);
+    fleet_open(&fleets[1], "fastest", 3, 1);
+    carry_over(&fleets[0], &fleets[1]);
+    fleet_strategy(&fleets[1], "least_work");
+    fleets[1].request.input_tokens = 1000;
+    for (size_t t = 0; t < 3; t++) {
+        double wanted = rule_of(&fleets[1], t, 1, 1, 0);
+
+        assert_near(fleet_score(&fleets[1], t), wanted, 1e-9 * wanted);
+    }
+    fleet_close(&fleets[1]);
+    fleet_close(&fleets[0]);
 }
 
 /* The least of all scores, and in |chosen| that of whom a pick chooses. */
@@ -654,9 +866,9 @@ static void lw_worked_example(void **state)
     fleet.request.input_tokens = 4000;
     fleet.request.prompt = bytes;
     fleet.request.prompt_len = LONG;
-    assert_near(score_of(&fleet, A) / ms, 366, 4);
-    assert_near(score_of(&fleet, B) / ms, 388, 4);
-    assert_near(score_of(&fleet, C) / ms, 654, 7);
+    assert_near(fleet_score(&fleet, A) / ms, 366, 4);
+    assert_near(fleet_score(&fleet, B) / ms, 388, 4);
+    assert_near(fleet_score(&fleet, C) / ms, 654, 7);
     assert_int_equal(fleet_pick(&fleet), A);
     assert_int_equal(fleet.decision.prefix_matched, 48);
     assert_int_equal(fleet.decision.prefix_total, 64);
@@ -780,11 +992,19 @@ int main(void)
         cmocka_unit_test(lw_slow_start),
         cmocka_unit_test(lw_who_is_out),
         cmocka_unit_test(lw_removed_target),
+        cmocka_unit_test(lw_moved_target),
+        cmocka_unit_test(lw_restored_target),
+        cmocka_unit_test(lw_who_is_late),
+        cmocka_unit_test(lw_no_stream),
         cmocka_unit_test(lw_learns_times),
         cmocka_unit_test(lw_learns_slowness),
         cmocka_unit_test(lw_only_success_teaches),
         cmocka_unit_test(lw_learns_eviction),
+        cmocka_unit_test(lw_unknown_input_is_usual),
+        cmocka_unit_test(lw_evidence_in_the_engines_tokens),
+        cmocka_unit_test(lw_evidence_in_the_hosts_tokens),
         cmocka_unit_test(lw_is_the_rule),
+        cmocka_unit_test(lw_after_another_strategy),
         cmocka_unit_test(lw_is_the_least_of_many),
         cmocka_unit_test(lw_worked_example),
         cmocka_unit_test(lw_as_fallback),

@@ -535,21 +535,6 @@ static void reading_a_model_wrongly(void **state)
 
 /* ---- scorers of the pipeline ---- */
 
-static double score_of(struct fleet *fleet, size_t index)
-{
-    lbroute_candidate rows[3];
-    lbroute_decision decision;
-    size_t count;
-
-    for (int i = 0; i < 3; i++)
-        lbroute_candidate_init(&rows[i], sizeof rows[i]);
-    lbroute_decision_init(&decision, sizeof decision);
-    assert_int_equal(lbroute_explain(fleet->router, &fleet->request, fleet->now,
-                                     &decision, rows, 3, &count),
-                     LBROUTE_OK);
-    return rows[index].score;
-}
-
 static void open_pipeline(struct fleet *fleet, const char *scorer)
 {
     static const char *const others[] = {"pipeline.weight", "pipeline.load",
@@ -573,17 +558,17 @@ static void the_scorers_of_latency(void **state)
 
         open_pipeline(&fleet, scorers[i]);
         for (size_t t = 0; t < 3; t++)
-            assert_near(score_of(&fleet, t), 0, 0);
+            assert_near(fleet_score(&fleet, t), 0, 0);
         fleet_teach(&fleet, 0, 200 * ms, 200 * ms, 10);
         fleet_teach(&fleet, 1, 100 * ms, 100 * ms, 10);
-        assert_near(score_of(&fleet, 0), 1, 0.01);
-        assert_near(score_of(&fleet, 1), 2, 0.01);
-        assert_near(score_of(&fleet, 2), 1.5, 0.01);
+        assert_near(fleet_score(&fleet, 0), 1, 0.01);
+        assert_near(fleet_score(&fleet, 1), 2, 0.01);
+        assert_near(fleet_score(&fleet, 2), 1.5, 0.01);
         assert_int_equal(fleet_pick(&fleet), 1);
         assert_int_equal(fleet.decision.rule, LBROUTE_RULE_PIPELINE);
         fleet.now += 61 * TEST_S; /* averages are out of date, planes not */
         fleet_settle_all(&fleet, LBROUTE_EVENT_CANCEL);
-        assert_near(score_of(&fleet, 1), i == 0 ? 0 : 2, 0.01);
+        assert_near(fleet_score(&fleet, 1), i == 0 ? 0 : 2, 0.01);
         fleet_close(&fleet);
     }
 }

@@ -335,7 +335,7 @@ PIN(lbroute_latency_model, age_ns, 64);
 PIN(lbroute_latency_model, queue, 72);
 PIN(lbroute_latency_model, least_ns, 80);
 
-SIZE(lbroute_work_model, 216);
+SIZE(lbroute_work_model, 224);
 PIN(lbroute_work_model, size, 0);
 PIN(lbroute_work_model, samples, 8);
 PIN(lbroute_work_model, known, 24);
@@ -354,6 +354,7 @@ PIN(lbroute_work_model, eviction, 184);
 PIN(lbroute_work_model, sharing_ns, 192);
 PIN(lbroute_work_model, pending_kilotokens, 200);
 PIN(lbroute_work_model, running, 208);
+PIN(lbroute_work_model, late_ns, 216);
 
 SIZE(lbroute_client_share, 48);
 PIN(lbroute_client_share, size, 0);

@@ -197,7 +197,7 @@ static void every_allocation_may_fail(void **state)
     static struct life life;
     (void)state;
 
-    for (size_t s = 0; s < 5; s++) {
+    for (size_t s = 0; s < sizeof strategies / sizeof strategies[0]; s++) {
         uint64_t calls;
         live(&model, strategies[s], 0);
         calls = model.heap.calls;
@@ -263,7 +263,7 @@ static void one_allocation_for_a_copy(void **state)
     static struct life life;
     (void)state;
 
-    for (size_t s = 0; s < 5; s++) {
+    for (size_t s = 0; s < sizeof strategies / sizeof strategies[0]; s++) {
         uint64_t bytes;
         check_context(strategies[s], 0);
         start(&life, strategies[s]);

@@ -533,26 +533,40 @@ lbroute_work_model fleet_work(struct fleet *fleet, size_t index)
     return model;
 }
 
-int64_t fleet_expected(struct fleet *fleet, size_t index, int kind)
+/* How a target fares as a candidate for |request|. */
+static lbroute_candidate candidate(struct fleet *fleet, size_t index)
 {
     lbroute_candidate *rows = calloc(fleet->count, sizeof *rows);
+    lbroute_candidate found;
     lbroute_decision decision;
-    int64_t expected = -2;
     size_t count = 0;
 
     assert_non_null(rows);
     for (size_t i = 0; i < fleet->count; i++)
         lbroute_candidate_init(&rows[i], sizeof rows[i]);
+    lbroute_candidate_init(&found, sizeof found);
     lbroute_decision_init(&decision, sizeof decision);
     (void)lbroute_explain(fleet->router, &fleet->request, fleet->now, &decision,
                           rows, fleet->count, &count);
     for (size_t i = 0; i < count; i++)
         if (rows[i].target == fleet->targets[index])
-            expected = kind == LBROUTE_LATENCY_TOTAL ? rows[i].expected_total_ns
-                                                     : rows[i].expected_ttft_ns;
+            found = rows[i];
     free(rows);
-    assert_int_not_equal(expected, -2);
-    return expected;
+    assert_true(found.target == fleet->targets[index]);
+    return found;
+}
+
+int64_t fleet_expected(struct fleet *fleet, size_t index, int kind)
+{
+    lbroute_candidate found = candidate(fleet, index);
+
+    return kind == LBROUTE_LATENCY_TOTAL ? found.expected_total_ns
+                                         : found.expected_ttft_ns;
+}
+
+double fleet_score(struct fleet *fleet, size_t index)
+{
+    return candidate(fleet, index).score;
 }
 
 /* ---- figures ---- */

@@ -157,6 +157,9 @@ lbroute_work_model fleet_work(struct fleet *fleet, size_t index);
 /* What a target would need for |request|, ns; -1: unknown. */
 int64_t fleet_expected(struct fleet *fleet, size_t index, int kind);
 
+/* What the rule ranks a target by for |request|. */
+double fleet_score(struct fleet *fleet, size_t index);
+
 /* Settles a ticket that the fleet does not hold; gives the result. */
 int fleet_observe(struct fleet *fleet, lbroute_ticket ticket, int kind);
 

@@ -363,6 +363,32 @@ static void points_follow_weights(void **state)
     fleet_close(&fleet);
 }
 
+/* Sums that no service could have led to, of a round of 4 for each of 4: two of
+ * them are taken back to nothing, and what is left is even. */
+static void no_more_turns_than_needed(void **state)
+{
+    struct lbr_wide most = lbr_schedule_weight(8);
+    struct fleet fleet;
+    struct lbr_group *group;
+    (void)state;
+
+    fleet_open(&fleet, "weighted", 4, 1);
+    group = group_of(&fleet);
+    for (uint32_t i = 0; i < 4; i++)
+        lbr_schedule_set_sum(&group->schedule,
+                             &lbr_group_member(group, i)->turn,
+                             lbr_schedule_weight(9));
+    lbr_group_accept_turns(group);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct lbr_wide sum = lbr_schedule_sum(
+            &group->schedule, &lbr_group_member(group, i)->turn);
+        struct lbr_wide wanted = {0, 0};
+
+        assert_true(lbr_wide_equal(sum, i < 2 ? wanted : most));
+    }
+    fleet_close(&fleet);
+}
+
 static void buckets_of_time(void **state)
 {
     struct test_rng rng = {4};
@@ -391,6 +417,7 @@ int main(void)
         cmocka_unit_test(what_members_have_in_common),
         cmocka_unit_test(changes_without_memory_leave_no_trace),
         cmocka_unit_test(points_follow_weights),
+        cmocka_unit_test(no_more_turns_than_needed),
         cmocka_unit_test(buckets_of_time),
     };
 

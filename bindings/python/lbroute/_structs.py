@@ -260,6 +260,7 @@ class WorkModel(Snapshot):
     sharing_ns: float
     pending_kilotokens: float
     running: float
+    late_ns: float
 
     _special = {
         "samples": by_name(Work),

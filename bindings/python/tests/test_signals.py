@@ -182,3 +182,4 @@ def test_work_is_learned(make_pool, clock):
         assert model.base_ns["each_token"] == pytest.approx(2e7, rel=0.05)
         assert model.slowness == {"first_token": 1, "each_token": 1}
         assert model.output_tokens == pytest.approx(101)
+        assert model.late_ns == 0
