@@ -2,56 +2,16 @@
 """Token ids of prompts: with them KV events match, and without them requests
 are served all the same."""
 import http.client
-import http.server
 import json
 import re
-import threading
 import time
 import unittest
 
 from harness import Case, get_json, wait_for
 
 CHAT = "/v1/chat/completions"
-
-
-class Tokenizer(http.server.ThreadingHTTPServer):
-    """Answers POST as a test says: (status, body), or what it does."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        self.answer = (200, b"")
-        self.asked = 0
-        super().__init__(("127.0.0.1", 0), Reply)
-        self.url = f"http://127.0.0.1:{self.server_port}"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    def close(self):
-        """Ends it."""
-        self.shutdown()
-        self.server_close()
-
-
-class Reply(http.server.BaseHTTPRequestHandler):
-    """One answer."""
-
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, format, *args):
-        """Nobody reads it."""
-
-    def do_POST(self):
-        """Answers with what the test says."""
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.asked += 1
-        if callable(self.server.answer):
-            self.server.answer(self)
-            return
-        status, body = self.server.answer
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+IDS = "/ids"
+FAILURES = "lbroute_tokenize_failures_total"
 
 
 def chat(text):
@@ -93,20 +53,10 @@ class Tokenize(Case):
 
     def strange(self):
         """A gateway whose tokenizer is another server: (both)."""
-        tokenizer = Tokenizer()
-        self.addCleanup(tokenizer.close)
+        tokenizer = self.pages()
         proxy = self.proxy([{"url": tokenizer.url, "weight": 0,
-                             "tokenize": "/ids"}, self.engine("--instant")])
+                             "tokenize": IDS}, self.engine("--instant")])
         return tokenizer, proxy
-
-    def failures(self, proxy):
-        """Of the counter."""
-        client = http.client.HTTPConnection("127.0.0.1", proxy.admin_port)
-        client.request("GET", "/metrics")
-        page = client.getresponse().read().decode()
-        client.close()
-        return int(re.search(r"^lbroute_tokenize_failures_total (\d+)", page,
-                             re.M)[1])
 
     def test_bad_answers(self):
         """Each is counted, and the request goes by its text."""
@@ -114,41 +64,41 @@ class Tokenize(Case):
                   b'{"tokens": [1, "2"]}', b'{"tokens": [4294967296]}')
         for answer in ((500, b"{}"), *((200, body) for body in bodies)):
             tokenizer, proxy = self.strange()
-            tokenizer.answer = answer
+            tokenizer.pages[IDS] = answer
             for _ in range(3):
                 self.assertIn("choices", get_json(proxy.port, CHAT, chat("x")))
-            self.assertEqual(self.failures(proxy), 1, answer)
-            self.assertEqual(tokenizer.asked, 1, answer)
+            self.assertEqual(proxy.metric(FAILURES), 1, answer)
+            self.assertEqual(len(tokenizer.seen), 1, answer)
             proxy.assert_idle()
 
     def test_errors_of_the_request(self):
         """The engine is asked again: they say nothing of it."""
         tokenizer, proxy = self.strange()
-        tokenizer.answer = (400, b"{}")
+        tokenizer.pages[IDS] = (400, b"{}")
         for _ in range(3):
             self.assertIn("choices", get_json(proxy.port, CHAT, chat("x")))
-        self.assertEqual((self.failures(proxy), tokenizer.asked), (3, 3))
+        self.assertEqual((proxy.metric(FAILURES), len(tokenizer.seen)), (3, 3))
 
     def test_silence(self):
         """Costs one request the patience, and then nobody for a while."""
         tokenizer, proxy = self.strange()
-        tokenizer.answer = lambda _reply: time.sleep(4)
+        tokenizer.pages[IDS] = (200, lambda _page: time.sleep(4))
         begin = time.monotonic()
         get_json(proxy.port, CHAT, chat("x"))
         self.assertGreater(time.monotonic() - begin, 1.5)
         begin = time.monotonic()
         get_json(proxy.port, CHAT, chat("x"))
         self.assertLess(time.monotonic() - begin, 1.5)
-        self.assertEqual(tokenizer.asked, 1)
+        self.assertEqual(len(tokenizer.seen), 1)
 
     def test_vanished_client(self):
         """Nothing stays open of one who left meanwhile."""
         tokenizer, proxy = self.strange()
-        tokenizer.answer = lambda _reply: time.sleep(1)
+        tokenizer.pages[IDS] = (200, lambda _page: time.sleep(1))
         client = http.client.HTTPConnection("127.0.0.1", proxy.port)
         client.request("POST", CHAT, json.dumps(chat("x")),
                        {"Content-Type": "application/json"})
-        wait_for("the question", lambda: tokenizer.asked)
+        wait_for("the question", lambda: tokenizer.seen)
         client.close()
         proxy.assert_idle()
 
