@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "price_list.h"
+#include "price_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -45,10 +45,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(text != NULL);
     memcpy(text, data, size);
     text[size] = '\0';
-    if (price_list_read(&list, text, size, &error))
+    if (price_file_read(&list, text, size, &error))
         for (size_t i = 0; i < list.count; i++) {
             check_row(&list.rows[i]);
-            CHECK(price_list_find(&list, list.rows[i].key) == &list.rows[i]);
+            CHECK(price_list_find(&list, list.rows[i].key) ==
+                  &list.rows[i].price);
         }
     else
         CHECK(error.text[0] != '\0');

@@ -8,11 +8,14 @@
 #include "gateway.h"
 #include "guard.h"
 #include "listener.h"
+#include "listener_tls.h"
+#include "log.h"
 #include "metrics_page.h"
 
 #include <event2/buffer.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
+#include <openssl/ssl.h>
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,6 +28,7 @@ enum { BODY_MAX = 1 << 20, HEADERS_MAX = 32 << 10, TIMEOUT_S = 60 };
 struct admin {
     struct gateway *gateway;
     struct evhttp *http;
+    struct ssl_ctx_st *tls;
     char *address;
     uint16_t port;
 };
@@ -371,6 +375,13 @@ static void serve(struct evhttp_request *request, void *context)
     refuse(request, 404, "There is no such resource.");
 }
 
+static struct bufferevent *connect_one(struct event_base *base, void *context)
+{
+    const struct admin *admin = context;
+
+    return listener_tls_accept(base, admin->tls);
+}
+
 static void configure(struct admin *admin)
 {
     evhttp_set_max_body_size(admin->http, BODY_MAX);
@@ -382,6 +393,7 @@ static void configure(struct admin *admin)
                          EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE |
                          EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH);
     evhttp_set_gencb(admin->http, serve, admin);
+    evhttp_set_bevcb(admin->http, connect_one, admin);
 }
 
 struct admin *admin_create(struct gateway *gateway,
@@ -402,12 +414,21 @@ struct admin *admin_create(struct gateway *gateway,
     admin->gateway = gateway;
     admin->http =
         listener_open(gateway->base, listen, &admin->port, error, error_size);
-    if (admin->http == NULL) {
+    if (admin->http == NULL ||
+        !listener_tls_read(&admin->tls, listen, error, error_size)) {
         admin_destroy(admin);
         return NULL;
     }
     configure(admin);
     return admin;
+}
+
+void admin_apply(struct admin *admin, const struct config_listen *listen)
+{
+    char error[256] = "";
+
+    if (!listener_tls_read(&admin->tls, listen, error, sizeof(error)))
+        log_line("%s", error);
 }
 
 void admin_destroy(struct admin *admin)
@@ -416,6 +437,7 @@ void admin_destroy(struct admin *admin)
         return;
     if (admin->http != NULL)
         evhttp_free(admin->http);
+    SSL_CTX_free(admin->tls);
     free(admin->address);
     free(admin);
 }

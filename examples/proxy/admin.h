@@ -38,6 +38,9 @@ struct gateway;
 struct admin *admin_create(struct gateway *gateway,
                            const struct config_listen *listen, char *error,
                            size_t error_size);
+/** Takes over a certificate that was renewed. */
+void admin_apply(struct admin *admin, const struct config_listen *listen);
+
 void admin_destroy(struct admin *admin);
 
 /** The port that it listens on. */

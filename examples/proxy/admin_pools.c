@@ -4,6 +4,7 @@
 #include "gateway.h"
 #include "json_parts.h"
 #include "labels.h"
+#include "pool_terms.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -155,25 +156,6 @@ json_t *admin_get_parameters(struct admin_call *call)
                      array);
 }
 
-static bool is_strategy(const char *text)
-{
-    const char *name;
-
-    for (size_t i = 0; (name = lbroute_strategy_name(i)) != NULL; i++)
-        if (strcmp(name, text) == 0)
-            return true;
-    return false;
-}
-
-static bool find_parameter(const char *name, lbroute_param_info *info)
-{
-    lbroute_param_info_init(info, sizeof(*info));
-    for (size_t i = 0; lbroute_param_get_info(i, info) == LBROUTE_OK; i++)
-        if (strcmp(info->name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Everything is checked before anything changes; NULL: it is all right. */
 static json_t *check_parameters(struct admin_call *call, json_t *parameters)
 {
@@ -185,7 +167,7 @@ static json_t *check_parameters(struct admin_call *call, json_t *parameters)
     {
         double number = json_number_value(value);
 
-        if (!find_parameter(name, &info))
+        if (!pool_find_parameter(name, &info))
             return admin_refuse(call, 400, "There is no parameter \"%.100s\".",
                                 name);
         if (!json_is_number(value) || number < info.minimum ||
@@ -210,7 +192,7 @@ static json_t *check_pool(struct admin_call *call)
         return admin_refuse(call, 400,
                             "Give \"strategy\", \"parameters\" or both.");
     if (strategy != NULL && (!json_is_string(strategy) ||
-                             !is_strategy(json_string_value(strategy))))
+                             !pool_is_strategy(json_string_value(strategy))))
         return admin_refuse(call, 400, "There is no such strategy.");
     if (parameters != NULL && !json_is_object(parameters))
         return admin_refuse(call, 400, "\"parameters\" must be an object.");

@@ -4,9 +4,9 @@
 #include "journal.h"
 #include "json_parts.h"
 #include "labels.h"
+#include "times.h"
 
 #include <stdio.h>
-#include <time.h>
 
 static json_t *by_code(const uint64_t *counts, int first, int end,
                        const char *(*word)(int code))
@@ -98,15 +98,6 @@ static json_t *routing(lbroute_router *router)
     return object;
 }
 
-/** Wall clock, ms: the page shows how old things are without its own clock. */
-static int64_t unix_ms(void)
-{
-    struct timespec time = {0, 0};
-
-    timespec_get(&time, TIME_UTC);
-    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
 json_t *admin_get_status(struct admin_call *call)
 {
     const struct gateway *gateway = call->gateway;
@@ -117,7 +108,8 @@ json_t *admin_get_status(struct admin_call *call)
     json_put(object, "version", json_string(lbroute_version()));
     json_put(object, "uptime_s",
              json_figure((double)(call->now - gateway->started) / 1e9));
-    json_put(object, "unix_ms", json_integer(unix_ms()));
+    /* The page shows how old things are without its own clock. */
+    json_put(object, "unix_ms", json_integer(wall_clock_ms()));
     json_put(object, "draining", json_boolean(gateway->draining));
     json_put(object, "adaptive", json_boolean(adaptive));
     json_put(object, "open", json_count(gateway->open_exchanges));

@@ -3,6 +3,8 @@
 #include "exchange_parts.h"
 #include "gateway.h"
 #include "listener.h"
+#include "listener_tls.h"
+#include "times.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -18,12 +20,9 @@ enum { AHEAD_MAX = 65536 };
 
 void clients_apply(struct clients *clients, const struct config *config)
 {
-    double write = config->timeouts.write;
     clients->limit = config->limits.connections;
     clients->read_limit = (uint64_t)(config->timeouts.client * 1e9);
-    clients->write_limit.tv_sec = (time_t)write;
-    clients->write_limit.tv_usec =
-        (suseconds_t)((write - (double)(time_t)write) * 1e6);
+    clients->write_limit = to_timeval(config->timeouts.write);
     /* libevent leaves a body in the buffer until it is complete. */
     clients->input_max =
         config->limits.header_bytes + config->limits.body_bytes + AHEAD_MAX;
@@ -115,21 +114,6 @@ static void place_fresh(struct clients *clients)
     clients->by_fd[fd] = client;
 }
 
-static struct bufferevent *bufferevent_for(struct clients *clients,
-                                           struct event_base *base)
-{
-    if (!clients->tls)
-        return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
-    SSL *ssl = SSL_new(clients->tls);
-    if (!ssl)
-        return NULL;
-    struct bufferevent *bufev = bufferevent_openssl_socket_new(
-        base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
-    if (!bufev)
-        SSL_free(ssl);
-    return bufev;
-}
-
 static void client_link(struct clients *clients, struct client *client)
 {
     client->all = clients;
@@ -152,7 +136,7 @@ struct bufferevent *clients_connect(struct event_base *base, void *context)
 {
     struct clients *clients = context;
     place_fresh(clients);
-    struct bufferevent *bufev = bufferevent_for(clients, base);
+    struct bufferevent *bufev = listener_tls_accept(base, clients->tls);
     struct client *client = bufev ? calloc(1, sizeof *client) : NULL;
     if (!client) {
         if (bufev)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The configuration of the gateway: one YAML file, read by libyaml, checked
- * against one table. docs/gateway.md describes every key; proxy.example.yaml
- * shows them.
+ * against one table. proxy.example.yaml shows and describes every key.
  *
  *     file ──libyaml──▶ nodes with line and column ──table──▶ struct config
  *

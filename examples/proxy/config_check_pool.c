@@ -4,11 +4,11 @@
  * where its tables do not tell.
  */
 #include "config_reader.h"
+#include "pool_terms.h"
 
 #include <lbroute/lbroute.h>
 
 #include <stdio.h>
-#include <string.h>
 
 static bool fail_strategy(struct config_reader *reader,
                           const struct config_pool *pool)
@@ -30,34 +30,13 @@ static bool fail_strategy(struct config_reader *reader,
                           quote.text, list);
 }
 
-static bool is_strategy(const char *strategy)
-{
-    const char *name;
-
-    if (strategy[0] == '\0')
-        return true;
-    for (size_t i = 0; (name = lbroute_strategy_name(i)) != NULL; i++)
-        if (strcmp(name, strategy) == 0)
-            return true;
-    return false;
-}
-
-static bool find_parameter(const char *name, lbroute_param_info *info)
-{
-    lbroute_param_info_init(info, sizeof *info);
-    for (size_t i = 0; lbroute_param_get_info(i, info) == LBROUTE_OK; i++)
-        if (strcmp(info->name, name) == 0)
-            return true;
-    return false;
-}
-
 static bool fail_parameter(struct config_reader *reader,
                            const struct config_parameter *parameter)
 {
     struct config_quote quote = config_quote(parameter->name);
     lbroute_param_info info;
 
-    if (!find_parameter(parameter->name, &info))
+    if (!pool_find_parameter(parameter->name, &info))
         return config_fail_at(reader, &parameter->name,
                               "there is no parameter \"%s\"", quote.text);
     if (parameter->value < info.minimum || parameter->value > info.maximum)
@@ -100,7 +79,7 @@ bool config_check_pool(struct config_reader *reader,
     lbroute_router *router;
     bool good;
 
-    if (!is_strategy(pool->strategy))
+    if (pool->strategy[0] != '\0' && !pool_is_strategy(pool->strategy))
         return fail_strategy(reader, pool);
     lbroute_router_options_init(&options, sizeof options);
     options.seed = 1;

@@ -101,7 +101,7 @@ static const struct config_key table[] = {
         "x-deadline-ms",
         "milliseconds in which the request must have its slot"),
 
-    NUMBER("retries", CONFIG_COUNT, config, retries, 0, 16, "2",
+    NUMBER("retries", CONFIG_COUNT, config, retries, 0, 15, "2",
            "further targets to try before the first byte of an answer"),
     KEY("default_pool", CONFIG_NAME, config, default_pool, "",
         "pool for models that no target and no adapter names; none: 404"),

@@ -55,7 +55,7 @@ void fleet_release(struct gateway *gateway)
     if (fleet == NULL)
         return;
     fleet_let_go(fleet, gateway->router);
-    config = fleet->config;
+    config = gateway->config;
     for (size_t i = 0; config != NULL && i < config->pool_count; i++)
         lbroute_pool_remove(gateway->router,
                             fleet_pool_handle(gateway, config->pools[i].name));

@@ -35,8 +35,6 @@ struct backend {
     char *api_key; /**< Secret; NULL: the client's goes through. */
     struct upstream_pool *connections;
     uint32_t references; /**< The fleet's and each exchange's. */
-    uint64_t requests;   /**< Sent to it. */
-    uint64_t outcomes[LBROUTE_EVENT_COUNT];
     uint64_t scrapes, scrape_failures;
     uint64_t tokenize_after; /**< Not asked for token ids before, ns. */
     uint64_t kv_batches, kv_gaps, kv_replays;
@@ -46,11 +44,17 @@ struct backend {
     struct backend *next;
 };
 
+/** A model name that clients may ask for. */
+struct fleet_name {
+    const char *name;
+    const char *model;
+    const char *adapter; /**< Empty: it is a model. */
+};
+
 struct fleet {
-    const struct config *config; /**< What was applied last. */
-    struct backend *backends;    /**< In the order of the configuration. */
+    struct backend *backends; /**< In the order of the configuration. */
     size_t count;
-    struct fleet_name *names; /**< Of models and adapters, sorted. */
+    struct fleet_name *names; /**< Sorted, each once. */
     size_t name_count;
     bool tokenizes;            /**< Some target tells token ids. */
     size_t tokenize_turn;      /**< Counts requests for token ids. */
@@ -67,8 +71,9 @@ struct fleet {
  * strategies and parameters that an operator changed since stay as they are
  * where the file says the same as before; draining always stays.
  *
- * The configuration must live until the next one was applied, or until
- * fleet_release(). The first call makes the fleet.
+ * The configuration applied before is the one in force. Both must live until
+ * the next one was applied, or until fleet_release(). The first call makes the
+ * fleet.
  *
  * @return false with a message; then everything is as before.
  */
@@ -92,6 +97,10 @@ void backend_drop(struct backend *backend);
 /** Adds the Authorization that its engine asks for; nothing, and true, where it
  * has no key of its own. false: out of memory. */
 bool backend_add_key(const struct backend *backend, struct evkeyvalq *headers);
+
+/** That name; NULL: nobody serves it. */
+const struct fleet_name *fleet_find_name(const struct fleet *fleet,
+                                         const char *name);
 
 /** What stands behind a model name that a client asked for. */
 struct fleet_route {

@@ -218,7 +218,6 @@ static void commit(struct fleet_plan *plan)
     fleet->names = plan->names;
     fleet->name_count = plan->name_count;
     plan->names = NULL;
-    fleet->config = plan->config;
     fleet->only_model = fleet_only_model(plan->config);
     fleet->default_pool =
         fleet_pool_handle(plan->gateway, plan->config->default_pool);

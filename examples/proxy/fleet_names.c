@@ -56,8 +56,8 @@ const char *fleet_only_model(const struct config *config)
     return config->target_count > 0 ? config->targets[0].model : NULL;
 }
 
-static const struct fleet_name *find_name(const struct fleet *fleet,
-                                          const char *name)
+const struct fleet_name *fleet_find_name(const struct fleet *fleet,
+                                         const char *name)
 {
     struct fleet_name wanted = {.name = name};
 
@@ -69,7 +69,7 @@ bool fleet_resolve(const struct gateway *gateway, const char *model,
                    struct fleet_route *route)
 {
     const struct fleet *fleet = gateway->fleet;
-    const struct fleet_name *found = find_name(fleet, model);
+    const struct fleet_name *found = fleet_find_name(fleet, model);
 
     *route = (struct fleet_route){0, "", ""};
     if (found != NULL) {

@@ -57,13 +57,6 @@ struct fleet_plan {
     size_t error_size;
 };
 
-/** A model name that clients may ask for. */
-struct fleet_name {
-    const char *name;
-    const char *model;
-    const char *adapter; /**< Empty: it is a model. */
-};
-
 /** All three return false, with the message in the plan. */
 bool fleet_fail(struct fleet_plan *plan, const char *what, const char *name,
                 int code);

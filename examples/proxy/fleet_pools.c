@@ -2,6 +2,7 @@
 #include "fleet_plan.h"
 
 #include "gateway.h"
+#include "pool_terms.h"
 
 #include <string.h>
 
@@ -40,7 +41,7 @@ size_t fleet_pool_changes(const struct fleet_plan *plan)
     for (size_t i = 0; i < plan->config->pool_count; i++) {
         const struct config_pool *pool = &plan->config->pools[i];
         const struct config_pool *before =
-            find_pool(plan->fleet->config, pool->name);
+            find_pool(plan->gateway->config, pool->name);
 
         count += 2 + pool->parameter_count;
         count += before != NULL ? before->parameter_count : 0;
@@ -70,11 +71,7 @@ static double default_of(const char *name)
 {
     lbroute_param_info info;
 
-    lbroute_param_info_init(&info, sizeof info);
-    for (size_t i = 0; lbroute_param_get_info(i, &info) == LBROUTE_OK; i++)
-        if (strcmp(info.name, name) == 0)
-            return info.default_value;
-    return 0;
+    return pool_find_parameter(name, &info) ? info.default_value : 0;
 }
 
 static bool set_parameters(struct fleet_plan *plan, lbroute_pool handle,
@@ -142,7 +139,7 @@ static bool add_pool(struct fleet_plan *plan, const struct config_pool *pool,
 static bool apply_pool(struct fleet_plan *plan, const struct config_pool *pool)
 {
     const struct config_pool *before =
-        find_pool(plan->fleet->config, pool->name);
+        find_pool(plan->gateway->config, pool->name);
     lbroute_pool handle = fleet_pool_handle(plan->gateway, pool->name);
 
     if (handle == 0) {
@@ -166,7 +163,7 @@ bool fleet_apply_pools(struct fleet_plan *plan)
 
 void fleet_remove_pools(struct fleet_plan *plan)
 {
-    const struct config *before = plan->fleet->config;
+    const struct config *before = plan->gateway->config;
 
     for (size_t i = 0; before != NULL && i < before->pool_count; i++) {
         const char *name = before->pools[i].name;

@@ -129,6 +129,14 @@ bool gateway_open(struct gateway *gateway, struct config *config, char *error,
     return open_ports(gateway, error, error_size);
 }
 
+/* Nobody is to speak in the clear because of a line that was lost. */
+static void tell_tls(const char *what, const struct config_listen *old,
+                     const struct config_listen *new)
+{
+    if (*old->certificate && !*new->certificate)
+        log_line("%s.tls is given up at the next start", what);
+}
+
 static void tell_what_stays(const struct config *old, const struct config *new)
 {
     if (strcmp(old->header_prefix, new->header_prefix) != 0 ||
@@ -143,16 +151,24 @@ static void tell_what_stays(const struct config *old, const struct config *new)
         old->admin.port != new->admin.port ||
         strcmp(old->admin.address, new->admin.address) != 0)
         log_line("addresses to listen on take effect at the next start");
+    tell_tls("listen", &old->listen, &new->listen);
+    tell_tls("admin", &old->admin, &new->admin);
 }
 
-/* Connections that are open keep the context that they were made with. */
-static bool apply_tls(struct gateway *gateway, const struct config *config,
-                      char *error, size_t error_size)
+/* Connections that are open keep the context that they were made with. The new
+ * one is made before anything changes, and in force only once nothing can fail
+ * any more. */
+static bool apply_fleet(struct gateway *gateway, const struct config *config,
+                        char *error, size_t error_size)
 {
     struct ssl_ctx_st *fresh =
         upstream_tls_context(config->ca_file, error, error_size);
     if (!fresh)
         return false;
+    if (!fleet_apply(gateway, config, error, error_size)) {
+        SSL_CTX_free(fresh);
+        return false;
+    }
     SSL_CTX_free(gateway->client_tls);
     gateway->client_tls = fresh;
     return true;
@@ -167,14 +183,15 @@ static void apply_rest(struct gateway *gateway, const struct config *config)
         log_line("prices: %s", error);
     if (gateway->listener)
         listener_apply(gateway->listener, config);
+    if (gateway->admin)
+        admin_apply(gateway->admin, &config->admin);
 }
 
 bool gateway_configure(struct gateway *gateway, struct config *config,
                        char *error, size_t error_size)
 {
     struct config *old = gateway->config;
-    if (!apply_tls(gateway, config, error, error_size) ||
-        !fleet_apply(gateway, config, error, error_size))
+    if (!apply_fleet(gateway, config, error, error_size))
         return false;
     gateway->config = config;
     /* Before anything is heard of engines: what is heard counts for more. */

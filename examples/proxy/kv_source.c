@@ -5,6 +5,7 @@
 #include "gateway.h"
 #include "kv_socket.h"
 #include "log.h"
+#include "times.h"
 
 #include <lbroute/ingest.h>
 
@@ -39,9 +40,8 @@ struct kv_source {
 
 static void set_timer(struct kv_source *source, double seconds)
 {
-    struct timeval time = {(time_t)seconds, 0};
+    const struct timeval time = to_timeval(seconds);
 
-    time.tv_usec = (suseconds_t)((seconds - (double)time.tv_sec) * 1e6);
     event_add(&source->timer, &time);
 }
 

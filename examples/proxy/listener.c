@@ -8,7 +8,6 @@
 #include "routes.h"
 
 #include <errno.h>
-#include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/listener.h>
@@ -87,18 +86,6 @@ static struct evconnlistener *bind_to(struct event_base *base,
     return socket;
 }
 
-static struct bufferevent *new_tls(struct event_base *base, void *context)
-{
-    SSL *ssl = SSL_new(context);
-    struct bufferevent *bufev = NULL;
-    if (ssl)
-        bufev = bufferevent_openssl_socket_new(
-            base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
-    if (!bufev)
-        SSL_free(ssl);
-    return bufev;
-}
-
 static struct evhttp *serve(struct event_base *base,
                             const struct config_listen *listen,
                             struct evhttp_bound_socket **bound, char *error,
@@ -123,24 +110,14 @@ static struct evconnlistener *socket_of(const struct listener *listener)
     return evhttp_bound_socket_get_listener(listener->bound);
 }
 
-/* libevent's server does not own the context: it is kept for as long as the
- * process runs, as such servers are. */
 struct evhttp *listener_open(struct event_base *base,
                              const struct config_listen *listen, uint16_t *port,
                              char *error, size_t error_size)
 {
-    static struct ssl_ctx_st *context;
     struct evhttp_bound_socket *bound = NULL;
-    if (*listen->certificate && !context)
-        context = listener_tls_context(listen, error, error_size);
-    if (*listen->certificate && !context)
-        return NULL;
     struct evhttp *http = serve(base, listen, &bound, error, error_size);
-    if (!http)
-        return NULL;
-    if (*listen->certificate)
-        evhttp_set_bevcb(http, new_tls, context);
-    *port = port_of(evhttp_bound_socket_get_fd(bound));
+    if (http)
+        *port = port_of(evhttp_bound_socket_get_fd(bound));
     return http;
 }
 
@@ -200,17 +177,9 @@ static void apply_tls(struct listener *listener,
                       const struct config_listen *listen)
 {
     char error[256] = "";
-    if (!*listen->certificate)
-        return;
-    struct ssl_ctx_st *fresh =
-        listener_tls_context(listen, error, sizeof error);
-    if (!fresh) {
+    if (!listener_tls_read(&listener->tls, listen, error, sizeof error))
         log_line("%s", error);
-        return;
-    }
-    clients_set_tls(listener->clients, fresh);
-    SSL_CTX_free(listener->tls);
-    listener->tls = fresh;
+    clients_set_tls(listener->clients, listener->tls);
 }
 
 /* libevent's own bound on headers is twice as wide, so that most of what is too

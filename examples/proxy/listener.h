@@ -37,7 +37,7 @@ struct clients *listener_clients(const struct listener *listener);
 /** Takes new connections while there is room for them. */
 void listener_look(struct listener *listener);
 
-/** A server of libevent on an address, shared with the admin port; NULL with a
+/** A server of libevent on an address, for the admin port; NULL with a
  * message. `port` receives the port. */
 struct evhttp *listener_open(struct event_base *base,
                              const struct config_listen *listen, uint16_t *port,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "models.h"
-#include "config.h"
+#include "fleet.h"
 #include "gateway.h"
 #include "reply.h"
 
@@ -8,7 +8,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 static json_t *model_json(const struct gateway *gateway, enum dialect dialect,
@@ -27,28 +26,13 @@ static json_t *model_json(const struct gateway *gateway, enum dialect dialect,
                      "display_name", name, "created_at", when);
 }
 
-static void add_once(const struct gateway *gateway, enum dialect dialect,
-                     json_t *list, const char *name)
-{
-    size_t i = 0;
-    json_t *item = NULL;
-    if (!*name)
-        return;
-    json_array_foreach(
-        list, i,
-        item) if (strcmp(json_string_value(json_object_get(item, "id")),
-                         name) == 0) return;
-    json_array_append_new(list, model_json(gateway, dialect, name));
-}
-
 static json_t *all_models(const struct gateway *gateway, enum dialect dialect)
 {
-    const struct config *config = gateway->config;
+    const struct fleet *fleet = gateway->fleet;
     json_t *list = json_array();
-    for (size_t i = 0; i < config->target_count; i++)
-        add_once(gateway, dialect, list, config->targets[i].model);
-    for (size_t i = 0; i < config->adapter_count; i++)
-        add_once(gateway, dialect, list, config->adapters[i].name);
+    for (size_t i = 0; i < fleet->name_count; i++)
+        json_array_append_new(
+            list, model_json(gateway, dialect, fleet->names[i].name));
     return list;
 }
 
@@ -82,17 +66,6 @@ void models_list(struct gateway *gateway, enum dialect dialect,
     send_json(request, json);
 }
 
-static bool exists(const struct config *config, const char *name)
-{
-    for (size_t i = 0; *name && i < config->target_count; i++)
-        if (strcmp(config->targets[i].model, name) == 0)
-            return true;
-    for (size_t i = 0; i < config->adapter_count; i++)
-        if (strcmp(config->adapters[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 void models_show(struct gateway *gateway, enum dialect dialect,
                  const char *name, struct evhttp_request *request)
 {
@@ -101,7 +74,7 @@ void models_show(struct gateway *gateway, enum dialect dialect,
                                                        "exist here.",
                                                .param = "model"};
     char *plain = evhttp_uridecode(name, 0, NULL);
-    if (plain && exists(gateway->config, plain))
+    if (plain && fleet_find_name(gateway->fleet, plain))
         send_json(request, model_json(gateway, dialect, plain));
     else
         reply_error(request, dialect, &MISSING);

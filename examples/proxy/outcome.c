@@ -4,13 +4,13 @@
 #include "gateway.h"
 #include "journal.h"
 #include "pulse.h"
+#include "times.h"
 #include "usage.h"
 
 #include <event2/http.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 int exchange_event_of(const struct exchange *exchange, int status)
 {
@@ -28,13 +28,6 @@ static double seconds_since(uint64_t then, uint64_t now)
     return (double)(now - then) * 1e-9;
 }
 
-static int64_t unix_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void copy_path(const struct exchange *exchange, char *out, size_t size)
 {
     const char *target = evhttp_request_get_uri(exchange->request);
@@ -46,7 +39,7 @@ static void add_record(struct exchange *exchange, int result,
 {
     struct journal_record record;
     memset(&record, 0, sizeof record);
-    record.unix_ms = unix_ms();
+    record.unix_ms = wall_clock_ms();
     snprintf(record.model, sizeof record.model, "%s",
              exchange->asked.model ? exchange->asked.model : "");
     copy_path(exchange, record.path, sizeof record.path);
@@ -84,7 +77,6 @@ void exchange_note_token(struct exchange *exchange)
     event.ticket = exchange->decision.ticket;
     event.kind = LBROUTE_EVENT_FIRST_TOKEN;
     lbroute_observe(gateway->router, &event, now);
-    exchange->backend->outcomes[LBROUTE_EVENT_FIRST_TOKEN]++;
     double took = seconds_since(exchange->began, now);
     histogram_add(&gateway->counters.first_token, took);
     struct journal_record *record =
@@ -151,7 +143,6 @@ void exchange_settle(struct exchange *exchange, int kind)
     if (kind == LBROUTE_EVENT_SUCCESS)
         tell_usage(exchange, &event);
     lbroute_observe(gateway->router, &event, now);
-    exchange->backend->outcomes[kind]++;
     double total = seconds_since(exchange->began, now);
     if (kind == LBROUTE_EVENT_SUCCESS)
         histogram_add(&gateway->counters.total, total);

@@ -3,6 +3,7 @@
 
 #include "fleet.h"
 #include "gateway.h"
+#include "times.h"
 #include "upstream.h"
 
 #include <sys/queue.h>
@@ -29,14 +30,6 @@ struct poll {
     poll_done *done;
     void *context;
 };
-
-static struct timeval to_timeval(double seconds)
-{
-    struct timeval time = {(time_t)seconds, 0};
-
-    time.tv_usec = (suseconds_t)((seconds - (double)time.tv_sec) * 1e6);
-    return time;
-}
 
 /* A page that took longer than its interval would say what was. */
 static double time_limit(const struct poll *poll)

@@ -190,6 +190,6 @@ bool price_entry_add(const struct price_entry *entry,
     if (!any_known(levels))
         return true;
     price = to_price(levels);
-    return check_key(entry) &&
-           price_list_add(list, entry->key, &price, entry->error);
+    return check_key(entry) && (price_list_add(list, entry->key, &price) ||
+                                price_fail(entry->error, "out of memory"));
 }

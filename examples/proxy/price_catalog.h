@@ -9,7 +9,7 @@
 #ifndef LBROUTE_PROXY_PRICE_CATALOG_H
 #define LBROUTE_PROXY_PRICE_CATALOG_H
 
-#include "price_list.h"
+#include "price_file.h"
 
 #include <jansson.h>
 #include <stdint.h>

@@ -92,8 +92,8 @@ static bool is_models_dev(json_t *catalog)
     return false;
 }
 
-bool price_list_read_catalog(struct price_list *list, const char *text,
-                             size_t len, struct price_error *error)
+bool price_catalog_read(struct price_list *list, const char *text, size_t len,
+                        struct price_error *error)
 {
     json_error_t problem;
     json_t *catalog = json_loadb(text, len, JSON_DECODE_INT_AS_REAL, &problem);

@@ -2,7 +2,7 @@
 #include "signals.h"
 
 #include "gateway.h"
-#include "price_list.h"
+#include "price_file.h"
 #include "whole_file.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static bool read_list(const char *path, struct price_list *list,
 
     if (text == NULL)
         return price_fail(error, "%s", wrong);
-    good = price_list_read(list, text, len, error);
+    good = price_file_read(list, text, len, error);
     free(text);
     return good;
 }
@@ -41,10 +41,11 @@ static bool list_present(lbroute_router *router, struct price_list *list,
         lbroute_price_init(&price, sizeof price);
         if (lbroute_get_price(router, key, len, &price) != LBROUTE_OK)
             continue;
-        if (!price_list_add(list, key, &price, error))
-            return false;
+        if (!price_list_add(list, key, &price))
+            return price_fail(error, "out of memory");
     }
-    return price_list_sort(list, error);
+    price_list_sort(list);
+    return true;
 }
 
 static void set_back(lbroute_router *router, const struct price_list *list,
@@ -52,10 +53,10 @@ static void set_back(lbroute_router *router, const struct price_list *list,
 {
     for (size_t i = 0; i < count; i++) {
         const char *key = list->rows[i].key;
-        const struct price_row *row = price_list_find(before, key);
+        const lbroute_price *price = price_list_find(before, key);
 
-        if (row != NULL)
-            lbroute_set_price(router, key, strlen(key), &row->price);
+        if (price != NULL)
+            lbroute_set_price(router, key, strlen(key), price);
         else
             lbroute_remove_price(router, key, strlen(key));
     }

@@ -89,7 +89,6 @@ void exchange_send(struct exchange *exchange)
 {
     exchange->backend = exchange->decision.user;
     backend_hold(exchange->backend);
-    exchange->backend->requests++;
     if (exchange->attempts)
         exchange->gateway->counters.retries++;
     exchange->tried[exchange->attempts++] = exchange->decision.target;

@@ -4,21 +4,13 @@
 #include "config.h"
 #include "gateway.h"
 #include "log.h"
+#include "times.h"
 
 #include <event2/event.h>
 #include <inttypes.h>
 #include <openssl/rand.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static uint64_t wall_clock(void)
-{
-    struct timespec now = {0, 0};
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void forget_found(struct state_keep *keep)
 {
@@ -82,7 +74,7 @@ static void restore(struct gateway *gateway)
 {
     struct state_keep *keep = gateway->state;
     lbroute_restore_result result;
-    uint64_t now = wall_clock();
+    uint64_t now = wall_clock_ns();
     /* A wall clock may be set back. */
     uint64_t elapsed = now > keep->found_ns ? now - keep->found_ns : 0;
     int code;
@@ -109,9 +101,7 @@ static void on_timer(evutil_socket_t fd, short what, void *context)
 void state_keep_begin(struct gateway *gateway)
 {
     struct state_keep *keep = gateway->state;
-    const struct timeval each = {
-        (time_t)keep->interval,
-        (suseconds_t)((keep->interval - (double)(time_t)keep->interval) * 1e6)};
+    const struct timeval each = to_timeval(keep->interval);
 
     if (keep->found != NULL)
         restore(gateway);
@@ -162,7 +152,7 @@ static const char *save(const struct gateway *gateway, uint64_t now,
 void state_keep_save(struct gateway *gateway)
 {
     struct state_keep *keep = gateway->state;
-    uint64_t begun = gateway_now(), now = wall_clock();
+    uint64_t begun = gateway_now(), now = wall_clock_ns();
     size_t len = 0;
     const char *problem;
 

@@ -53,8 +53,9 @@ static void run(struct stage *stage)
 int main(int argc, char **argv)
 {
     static struct stage stage;
-    char address[] = "127.0.0.1", error[256];
-    const struct config_listen listen = {.address = address};
+    char address[] = "127.0.0.1", none[] = "", error[256];
+    const struct config_listen listen = {
+        .address = address, .certificate = none, .key = none};
 
     stage_open(&stage, argc > 1 ? (unsigned)atoi(argv[1]) : 5,
                argc > 2 ? atof(argv[2]) : 20.0);

@@ -267,9 +267,7 @@ static void start(struct stage *stage, struct stage_call *call,
     const struct stage_pool *pool = &pools[call->pool];
     uint64_t now = gateway_now();
     double slowness = 0.5 + chance(stage) + decision->load / 20.0;
-    struct backend *backend = decision->user;
 
-    backend->requests++;
     call->waiting = false;
     call->ticket = decision->ticket;
     call->target = decision->target;

@@ -156,8 +156,9 @@ class Gateway(harness.Gateway):
         """Writes the configuration."""
         listen = "" if "listen:" in extra else \
             "listen: {address: 127.0.0.1, port: 0}"
-        lines = [listen, "admin: {address: 127.0.0.1, port: 0}", extra,
-                 "pools:",
+        admin = "" if "admin:" in extra else \
+            "admin: {address: 127.0.0.1, port: 0}"
+        lines = [listen, admin, extra, "pools:",
                  "  - name: chat", f"    strategy: {pool or 'round_robin'}"]
         if parameters:
             lines.append("    parameters:")

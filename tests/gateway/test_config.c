@@ -231,8 +231,8 @@ static void test_types(void **state)
 static void test_ranges(void **state)
 {
     (void)state;
-    refuse("retries: 17\n", 1, 10, "retries: 17 is not within 0 to 16");
-    refuse("retries: -1\n", 1, 10, "-1 is not within 0 to 16");
+    refuse("retries: 16\n", 1, 10, "retries: 16 is not within 0 to 15");
+    refuse("retries: -1\n", 1, 10, "-1 is not within 0 to 15");
     refuse("listen: {port: 65536}\n", 1, 16, "not within 0 to 65535");
     refuse("limits: {connections: 0}\n", 1, 23, "not within 1 to");
     refuse("limits: {body_bytes: 2GiB}\n", 1, 22, "not within");

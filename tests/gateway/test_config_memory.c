@@ -127,6 +127,7 @@ static void test_fleet(void **state)
 
         open_gateway(&gateway);
         assert_true(fleet_apply(&gateway, first, error, sizeof error));
+        gateway.config = first;
         scarce_fail(n);
         good = fleet_apply(&gateway, second, error, sizeof error);
         failed = scarce_end();
@@ -134,6 +135,7 @@ static void test_fleet(void **state)
         assert_int_equal(gateway.fleet->count, failed ? 1 : 2);
         assert_ptr_equal(gateway.fleet->backends->settings,
                          (failed ? first : second)->targets);
+        gateway.config = failed ? first : second;
         close_gateway(&gateway);
         config_free(first);
         config_free(second);
@@ -181,6 +183,7 @@ static void test_signals(void **state)
 
         open_gateway(&gateway);
         assert_true(fleet_apply(&gateway, config, error, sizeof error));
+        gateway.config = config;
         scarce_fail(n);
         signals = signals_create(&gateway);
         if (signals != NULL)

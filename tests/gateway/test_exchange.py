@@ -519,6 +519,16 @@ class Retries(Case):
         self.assertEqual(found.headers["x-lbroute-attempts"], "2")
         self.assertEqual(sum(len(e.requests) for e in engines), 2)
 
+    def test_most_retries(self):
+        """As many as the configuration may say."""
+        engine = self.engine(lambda e, wire: wire.request_noted())
+        gateway = self.gateway_of(
+            {f"t{i}": f"http://127.0.0.1:{engine.port}" for i in range(18)},
+            "retries: 15")
+        found = self.ask(gateway)
+        self.assertEqual(found.headers["x-lbroute-attempts"], "16")
+        self.assertEqual(len(engine.requests), 16)
+
     def test_silent_stream_is_cut(self):
         """An engine that falls silent in mid-stream."""
         def script(engine, wire):
@@ -838,6 +848,27 @@ class Doors(Case):
         found = self.ask(gateway, chat(model="other", max_tokens=1),
                          path="/v1/messages")
         self.assertEqual(found.json()["error"]["type"], "not_found_error")
+
+    def test_models(self):
+        """Each once, by name, however many targets serve it."""
+        engine = self.engine()
+        url = f"http://127.0.0.1:{engine.port}"
+        gateway = self.gateway_of(
+            {name: {"url": url, "model": model} for name, model
+             in (("a", "z"), ("b", "k"), ("c", "z"), ("d", '""'))},
+            "adapters: [{name: p, model: z}, {name: b, model: k}]")
+
+        def get(path):
+            with gateway.connect() as sock:
+                sock.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n"
+                             "\r\n".encode())
+                return Answer(sock)
+        self.assertEqual([model["id"] for model
+                          in get("/v1/models").json()["data"]],
+                         ["b", "k", "p", "z"])
+        for name, status in (("b", 200), ("k", 200), ("z", 200), ("d", 404),
+                             ("", 404)):
+            self.assertEqual(get("/v1/models/" + name).status, status, name)
 
     def test_routes(self):
         """What else there is."""

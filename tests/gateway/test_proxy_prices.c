@@ -299,7 +299,7 @@ static void test_bad_files(void **state)
         {"{\"\": {\"input_cost_per_token\": 1e-6}}", "the key"},
         {"{\"#a\": {\"input_cost_per_token\": 1e-6}}", "the key"},
         {"{\"a\\tb\": {\"input_cost_per_token\": 1e-6}}", "the key"},
-        {"a\n", "line 1"},
+        {"a\n", "line 1: a price is missing"},
         {"#\n\na\t1\t2\t-3\n", "line 3"},
         {"a\t1\t2\tx\n", "line 1"},
         {"a\t1\t2\t9223372036854775808\n", "line 1"},
@@ -320,6 +320,7 @@ static void test_bad_files(void **state)
     assert_non_null(strstr(bench.error, "/nowhere/at/all: "));
     assert_false(load(&bench, "/"));
     assert_false(load(&bench, yaml_file_write("a\t1\t2\t3\n\0", 9)));
+    assert_non_null(strstr(bench.error, "line 2: there is a zero byte"));
     close_bench(&bench);
 }
 

@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: MIT
 """TLS on both sides: who is trusted, and how answers end."""
+import http.client
 import os
+import shutil
+import signal
 import socket
 import ssl
 import subprocess
 import tempfile
 import time
 import unittest
+import urllib.request
 
 from harness import Case
 from scripted import (Answer, Engine, GOOD, Gateway, LAST_CHUNK, SSE_HEAD,
                       always, answer, chat, chunk, post)
 
 PATH = "/v1/chat/completions"
+# Takes whatever certificate is shown.
+UNKNOWN = ssl._create_unverified_context()
 
 
 def openssl(folder, *words, text=""):
@@ -100,6 +106,13 @@ class Secure(Case):
         self.addCleanup(engine.close)
         return engine
 
+    def wait_for(self, gateway, name, value):
+        """Waits until a metric has that value."""
+        end = time.monotonic() + 10
+        while gateway.metric(name) != value:
+            self.assertLess(time.monotonic(), end, gateway.stderr())
+            time.sleep(0.02)
+
     def ask(self, gateway):
         """A chat request over a plain connection."""
         with gateway.connect() as sock:
@@ -172,6 +185,92 @@ class Secure(Case):
         for _ in range(4):
             self.assertEqual(self.ask(gateway).status, 200)
         self.assertEqual(engine.connections, 4)
+
+    def both_ports(self, engine):
+        """A gateway with a certificate of its own on both, here's at first."""
+        self.renew("here")
+        files = f"certificate: {self.file('own.pem')}, " \
+            f"key: {self.file('own.key')}"
+        return self.gateway(
+            f"http://127.0.0.1:{engine.port}", "\n".join(
+                f"{port}: {{address: 127.0.0.1, port: 0, tls: {{{files}}}}}"
+                for port in ("listen", "admin")))
+
+    def renew(self, name):
+        """Another certificate under the same names."""
+        for ending in (".pem", ".key"):
+            shutil.copy(self.file(name + ending), self.file("own" + ending))
+
+    def shown(self, port):
+        """Whose certificate is shown there."""
+        shown = ssl.get_server_certificate(("127.0.0.1", port))
+        for name in ("here", "there"):
+            with open(self.file(name + ".pem"), encoding="ascii") as file:
+                if file.read() == shown:
+                    return name
+        return None
+
+    def reload(self, gateway):
+        """On the operator's port, whoever it is."""
+        request = urllib.request.Request(
+            f"https://127.0.0.1:{gateway.admin}/api/reload", b"{}",
+            {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=10,
+                                    context=UNKNOWN) as found:
+            self.assertEqual(found.status, 200)
+
+    def test_certificates_are_renewed(self):
+        """On both ports; connections that are open go on."""
+        gateway = self.both_ports(self.plain_engine())
+        held = http.client.HTTPSConnection("127.0.0.1", gateway.admin,
+                                           timeout=10, context=UNKNOWN)
+        self.addCleanup(held.close)
+        for name in ("here", "there"):
+            self.renew(name)
+            self.reload(gateway)
+            self.assertEqual(self.shown(gateway.port), name)
+            self.assertEqual(self.shown(gateway.admin), name)
+            held.request("GET", "/health")
+            self.assertEqual(held.getresponse().read()[:1], b"{")
+
+    def test_certificates_that_are_none(self):
+        """Leave the old ones in force, and the log says so, as it does of
+        those that are given up."""
+        engine = self.plain_engine()
+        gateway = self.both_ports(engine)
+        with open(self.file("own.pem"), "w", encoding="ascii") as file:
+            file.write("nothing")
+        self.reload(gateway)
+        self.assertEqual(gateway.stderr().count("cannot read the cert"), 2)
+        gateway.write({"a": f"http://127.0.0.1:{engine.port}"})
+        self.reload(gateway)
+        for port in ("listen", "admin"):
+            self.assertIn(f"{port}.tls is given up at the next start",
+                          gateway.stderr())
+        self.assertEqual(self.shown(gateway.port), "here")
+        self.assertEqual(self.shown(gateway.admin), "here")
+
+    def test_reload_that_fails(self):
+        """Leaves trust as it was. Pools come before others go: twice as many
+        as there may be are too many for the router only."""
+        def script(_engine, wire):
+            wire.request_noted()
+            wire.send(answer(GOOD))
+        engine = self.engine(script=script)
+        target = {"a": f"https://localhost:{engine.port}"}
+        gateway = self.gateway(target["a"])
+        for name, authority in (("one", "ca.pem"), ("other", "there.pem")):
+            gateway.write(target, f"tls: {{ca_file: {self.file(authority)}}}")
+            with open(gateway.path, encoding="utf-8") as file:
+                text = file.read()
+            with open(gateway.path, "w", encoding="utf-8") as file:
+                file.write(text.replace("pools:\n", "pools:\n" + "".join(
+                    f"  - name: {name}{i}\n" for i in range(600))))
+            gateway.signal(signal.SIGHUP)
+            self.wait_for(gateway, "lbroute_reloads_total", 1)
+        self.wait_for(gateway, "lbroute_reload_failures_total", 1)
+        self.assertEqual(self.ask(gateway).status, 200)
+        self.assertEqual(engine.connections, 1)
 
     def test_client(self):
         """Answers, streams and kept connections over TLS."""

@@ -131,7 +131,7 @@ static void numbers_need_bytes(void **state)
 
 static void check_real(double value, int broken)
 {
-    unsigned char bytes[8];
+    unsigned char bytes[8] = {0};
     struct lbr_writer writer = {bytes, sizeof bytes, 0, 0};
     struct lbr_reader reader = reader_of(bytes, sizeof bytes);
 

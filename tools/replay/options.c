@@ -228,8 +228,8 @@ static bool read_prices(struct options *options)
 
     if (options->prices_path == NULL)
         return true;
-    if (!price_list_read(options->prices_path, &options->prices, error.text,
-                         sizeof error.text))
+    if (!prices_read(options->prices_path, &options->prices, error.text,
+                     sizeof error.text))
         return complain("prices", error.text);
     for (size_t i = 0; i < fleet->count; i++) {
         struct fleet_target *target = &fleet->targets[i];

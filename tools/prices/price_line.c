@@ -9,13 +9,13 @@
 /* The cells of a line, cut off one after the other. */
 struct cells {
     char *next; /* NULL: none left */
-    size_t line;
-    struct price_error *error;
+    const char *wrong;
 };
 
-static bool fail(const struct cells *cells, const char *problem)
+static bool fail(struct cells *cells, const char *what)
 {
-    return price_fail(cells->error, "line %zu: %s", cells->line, problem);
+    cells->wrong = what;
+    return false;
 }
 
 static char *cut(char **text, char end)
@@ -33,24 +33,25 @@ static bool read_whole(const char *text, int64_t *number)
 {
     char *end;
 
-    if (text == NULL || text[0] == '\0' || strspn(text, "0123456789") == 0)
+    if (text == NULL || strspn(text, "0123456789") == 0)
         return false;
     errno = 0;
     *number = strtoll(text, &end, 10);
     return errno == 0 && *end == '\0';
 }
 
-static bool read_rate(const struct cells *cells, const char *text,
-                      int64_t *rate)
+static bool read_rate(struct cells *cells, const char *text, int64_t *rate)
 {
+    if (text == NULL)
+        return fail(cells, "a price is missing");
     *rate = -1;
-    if (text != NULL && strcmp(text, "-") == 0)
+    if (strcmp(text, "-") == 0)
         return true;
     return read_whole(text, rate) ||
            fail(cells, "a price is neither a whole number nor \"-\"");
 }
 
-static bool read_rates(const struct cells *cells, char **text, char end,
+static bool read_rates(struct cells *cells, char **text, char end,
                        int64_t *input, int64_t *output, int64_t *cached)
 {
     return read_rate(cells, cut(text, end), input) &&
@@ -58,8 +59,7 @@ static bool read_rates(const struct cells *cells, char **text, char end,
            read_rate(cells, cut(text, end), cached);
 }
 
-static bool read_tier(const struct cells *cells, char *text,
-                      lbroute_price *price)
+static bool read_tier(struct cells *cells, char *text, lbroute_price *price)
 {
     lbroute_price_tier *tier = &price->tiers[price->tier_count];
 
@@ -98,25 +98,16 @@ static bool read_row(struct cells *cells, struct price_list *list)
     while (cells->next != NULL)
         if (!read_tier(cells, cut(&cells->next, '\t'), &price))
             return false;
-    return price_list_add(list, key, &price, cells->error);
+    return price_list_add(list, key, &price) || fail(cells, "out of memory");
 }
 
-bool price_list_read_table(struct price_list *list, char *text, size_t len,
-                           struct price_error *error)
+const char *price_list_add_line(struct price_list *list, char *line, size_t len)
 {
-    char *rest = text;
+    struct cells cells = {line, NULL};
 
-    if (strlen(text) != len)
-        return price_fail(error, "there is a zero byte");
-    for (size_t number = 1; rest != NULL; number++) {
-        char *line = cut(&rest, '\n');
-        struct cells cells = {line, number, error};
-        size_t length = strlen(line);
-
-        if (length > 0 && line[length - 1] == '\r')
-            line[length - 1] = '\0';
-        if (line[0] != '\0' && line[0] != '#' && !read_row(&cells, list))
-            return false;
-    }
-    return true;
+    if (strlen(line) != len)
+        return "there is a zero byte";
+    if (len > 0 && line[0] != '#')
+        read_row(&cells, list);
+    return cells.wrong;
 }
