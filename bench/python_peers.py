@@ -58,6 +58,9 @@ def lbroute_calls():
     for strategy in ("weighted", "least_connections", "power_of_two"):
         yield f"{strategy}", settled(strategy)
     yield "least_connections, with block", with_block("least_connections")
+    # A field that pick() does not name itself: the struct is filled.
+    yield "least_connections, output_tokens", settled(
+        "least_connections", output_tokens=100)
     yield "consistent_hash, session", settled("consistent_hash",
                                               session="conversation-17")
     router, pool = pool_of("least_connections")

@@ -166,8 +166,3 @@ class Page:
         """Every address that the page asked for."""
         return [event["request"]["url"]
                 for event in self.seen("Network.requestWillBeSent")]
-
-    def picture(self):
-        """The whole page as PNG, base64."""
-        return self.call("Page.captureScreenshot",
-                         captureBeyondViewport=True)["data"]

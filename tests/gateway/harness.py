@@ -10,12 +10,14 @@ The programs come from the variables LBROUTE_PROXY and LBROUTE_MOCK. All end
 with the test, also when it fails, and at the latest with this process.
 """
 import ctypes
+import http.server
 import json
 import os
 import re
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 import urllib.error
@@ -155,14 +157,13 @@ class Mock(Program):
         get_json(self.control, "/mock/faults", faults)
 
 
-class Proxy(Program):
-    """The gateway, in front of targets: each a mock, a port, or a dictionary
-    of settings."""
+class Gateway(Program):
+    """The gateway with what its write() makes of the arguments."""
 
-    def __init__(self, targets, pool=None, environment=None, **settings):
+    def __init__(self, *arguments, environment=None, **settings):
         self.config_folder = tempfile.TemporaryDirectory()
         self.config = os.path.join(self.config_folder.name, "proxy.yaml")
-        self.write(targets, pool, **settings)
+        self.write(*arguments, **settings)
         super().__init__([PROXY, "--config", self.config],
                          "^listening on", environment)
         self.port = self.port_of("listening on")
@@ -172,6 +173,23 @@ class Proxy(Program):
     def clean_up(self):
         super().clean_up()
         self.config_folder.cleanup()
+
+    def page(self, path):
+        """A page of the admin port as text."""
+        url = f"http://127.0.0.1:{self.admin_port}{path}"
+        with urllib.request.urlopen(url, timeout=10 * PATIENCE) as page:
+            return page.read().decode()
+
+    def metric(self, name):
+        """Sum of a metric over its labels; None: it is not there."""
+        values = re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$",
+                            self.page("/metrics"), re.M)
+        return sum(float(value) for value in values) if values else None
+
+
+class Proxy(Gateway):
+    """The gateway, in front of targets: each a mock, a port, or a dictionary
+    of settings."""
 
     def write(self, targets, pool=None, **settings):
         """Writes the configuration: JSON is YAML."""
@@ -227,6 +245,53 @@ class Proxy(Program):
         wait_for("all counts at 0", self.is_idle, seconds)
 
 
+class Pages(http.server.ThreadingHTTPServer):
+    """A server whose pages are what a test says: path to (status, body), where
+    a body may be what to do instead of an answer."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        self.pages = {}
+        self.seen = []
+        super().__init__(("127.0.0.1", 0), Page)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def close(self):
+        """Ends it."""
+        self.shutdown()
+        self.server_close()
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    """One answer."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format, *args):
+        """Nobody reads it."""
+
+    def do_GET(self):
+        """Answers with what the test says."""
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.seen.append((time.monotonic(), self.path,
+                                 dict(self.headers)))
+        status, body = self.server.pages.get(self.path, (404, b""))
+        if callable(body):
+            body(self)
+            return
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        try:
+            self.wfile.write(body)
+        except OSError:
+            pass
+
+    do_POST = do_GET
+
+
 class Case(unittest.TestCase):
     """Programs that end with the test; the gateway must end well."""
 
@@ -239,12 +304,21 @@ class Case(unittest.TestCase):
 
     def proxy(self, targets, **settings):
         """A gateway."""
-        proxy = Proxy(targets, **settings)
+        return self.ends_well(Proxy(targets, **settings))
 
+    def pages(self):
+        """A server of pages."""
+        pages = Pages()
+        self.addCleanup(pages.close)
+        return pages
+
+    def ends_well(self, program):
+        """Ends a program with the test, and then it must say that all was
+        well."""
         def stop():
-            status = proxy.stop()
-            self.assertEqual(status, 0, f"the gateway ended with {status}:\n"
-                             f"{proxy.output()}")
-        self.addCleanup(proxy.clean_up)
+            status = program.stop()
+            self.assertEqual(status, 0, f"it ended with {status}:\n"
+                             f"{program.output()}")
+        self.addCleanup(program.clean_up)
         self.addCleanup(stop)
-        return proxy
+        return program

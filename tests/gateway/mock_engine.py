@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A mock engine as a process, and what it must answer."""
+"""What a mock engine must answer, and how to ask it."""
 
 import json
-import signal
-import subprocess
 import urllib.error
 import urllib.request
 import zlib
+
+from harness import PATIENCE
 
 LETTERS = (8, 13, 18, 23)
 
@@ -35,58 +35,14 @@ def chat_answer(text, tokens, system=None):
     return answer(conversation(messages + [("user", text)]), tokens)
 
 
-def count_tokens(text):
-    """Tokens of a text by itself, by the rule of tokens.h."""
-    return -(-len(text.encode()) // 4)
+def post(engine, path, body, headers=None):
+    """Asks an engine; status, headers and body."""
+    return call(engine.url + path, body, headers)
 
 
-class MockEngine:
-    """Runs while the context lasts."""
-
-    def __init__(self, program, *options, stderr=None):
-        self.process = subprocess.Popen(
-            [program, *options], stdout=subprocess.PIPE, stderr=stderr,
-            text=True)
-        self.places = {}
-        for line in self.process.stdout:
-            if line.strip() == "ready":
-                break
-            what, _, where = line.strip().rpartition(" on ")
-            self.places[what] = where
-        self.url = "http://" + self.places.get("listening", "nowhere")
-        self.control = "http://" + self.places.get("control", "nowhere")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.end()
-
-    def end(self):
-        """Ends it; returns its exit status."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(timeout=20)
-        self.process.stdout.close()
-        return status
-
-    def address(self):
-        host, port = self.places["listening"].rsplit(":", 1)
-        return host, int(port)
-
-    def state(self):
-        return call(self.control + "/mock/state")[2]
-
-    def faults(self, **faults):
-        status, _, body = call(self.control + "/mock/faults", faults)
-        if status != 200:
-            raise ValueError(body)
-
-    def post(self, path, body, headers=None):
-        return call(self.url + path, body, headers)
-
-    def get(self, path):
-        return call(self.url + path)
+def get(engine, path):
+    """Likewise, without a body."""
+    return call(engine.url + path)
 
 
 def call(url, body=None, headers=None):
@@ -98,7 +54,7 @@ def call(url, body=None, headers=None):
     request = urllib.request.Request(
         url, data, {"Content-Type": "application/json", **(headers or {})})
     try:
-        with urllib.request.urlopen(request, timeout=20) as reply:
+        with urllib.request.urlopen(request, timeout=20 * PATIENCE) as reply:
             return reply.status, reply.headers, decoded(reply)
     except urllib.error.HTTPError as error:
         with error:

@@ -2,15 +2,12 @@
 """Engines that do what a script says, over raw sockets, and a gateway in
 front of them."""
 import json
-import os
 import re
-import signal
 import socket
-import subprocess
-import tempfile
 import threading
 import time
-import urllib.request
+
+import harness
 
 
 def answer(body, status="200 OK", headers=""):
@@ -151,29 +148,9 @@ class Engine:
                 pass
 
 
-class Gateway:
-    """The program under test with a configuration of these targets."""
-
-    def __init__(self, program, targets, extra="", pool="", parameters=None):
-        self.program = program
-        self.folder = tempfile.TemporaryDirectory()
-        self.path = os.path.join(self.folder.name, "proxy.yaml")
-        self.errors = open(os.path.join(self.folder.name, "stderr"), "w+",
-                           encoding="utf-8")
-        self.write(targets, extra, pool, parameters)
-        self.process = subprocess.Popen(
-            [program, "--config", self.path], stdout=subprocess.PIPE,
-            stderr=self.errors, text=True)
-        self.port = self.admin = None
-        while self.port is None:
-            line = self.process.stdout.readline()
-            if not line:
-                raise RuntimeError("no start: " + self.stderr())
-            found = re.match(r"(admin )?listening on .*:(\d+)$", line)
-            if found and found.group(1):
-                self.admin = int(found.group(2))
-            elif found:
-                self.port = int(found.group(2))
+class Gateway(harness.Gateway):
+    """The gateway before scripted engines: targets are urls or settings by
+    name, and what else is configured is text."""
 
     def write(self, targets, extra="", pool="", parameters=None):
         """Writes the configuration."""
@@ -197,13 +174,8 @@ class Gateway:
             lines.append(f"  - name: {name}")
             lines += [f"    {key}: {value}"
                       for key, value in settings.items()]
-        with open(self.path, "w", encoding="utf-8") as file:
+        with open(self.config, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
-
-    def stderr(self):
-        """What it has logged."""
-        with open(self.errors.name, encoding="utf-8") as file:
-            return file.read()
 
     def connect(self, timeout=10):
         """A connection to its public port."""
@@ -211,17 +183,9 @@ class Gateway:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return sock
 
-    def metric(self, name):
-        """Sum of a metric over its labels."""
-        url = f"http://127.0.0.1:{self.admin}/metrics"
-        with urllib.request.urlopen(url, timeout=10) as page:
-            text = page.read().decode()
-        values = re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", text, re.M)
-        return sum(float(value) for value in values) if values else None
-
     def settled(self, seconds=5):
         """Waits until no ticket, place or request is open; whether it is."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds * harness.PATIENCE
         while time.monotonic() < end:
             if (self.metric("lbroute_open_requests") == 0 and
                     self.metric("lbroute_waiting_requests") == 0 and
@@ -229,26 +193,6 @@ class Gateway:
                 return True
             time.sleep(0.05)
         return False
-
-    def signal(self, number):
-        """Sends a signal."""
-        self.process.send_signal(number)
-
-    def stop(self, seconds=20):
-        """Ends it; its exit status and what it has logged."""
-        if self.process.poll() is None:
-            self.signal(signal.SIGTERM)
-        try:
-            status = self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-            status = "killed"
-        log = self.stderr()
-        self.process.stdout.close()
-        self.errors.close()
-        self.folder.cleanup()
-        return status, log
 
 
 def chat(stream=False, model="m", text="hi", **more):

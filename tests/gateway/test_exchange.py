@@ -4,19 +4,19 @@ engine may."""
 import json
 import signal
 import socket
-import sys
 import threading
 import time
 import unittest
 
+import harness
+from harness import PATIENCE, wait_for
 from scripted import (Answer, Engine, GOOD, Gateway, LAST_CHUNK, SSE_HEAD,
                       always, answer, chat, chunk, post)
 
-PROGRAM = sys.argv.pop(1)
 PATH = "/v1/chat/completions"
 
 
-class Case(unittest.TestCase):
+class Case(harness.Case):
     """Engines and a gateway that end with the test."""
 
     def engine(self, script=None):
@@ -35,13 +35,7 @@ class Case(unittest.TestCase):
 
     def gateway_of(self, targets, extra="", **more):
         """A gateway with these targets, which must end well."""
-        gateway = Gateway(PROGRAM, targets, extra, **more)
-
-        def stop():
-            status, log = gateway.stop()
-            self.assertEqual(status, 0, log)
-        self.addCleanup(stop)
-        return gateway
+        return self.ends_well(Gateway(targets, extra, **more))
 
     def ask(self, gateway, body=None, headers="", sock=None, path=PATH):
         """Sends a chat request and reads the answer."""
@@ -120,7 +114,7 @@ class Plain(Case):
             self.assertNotIn(name, names)
         self.assertEqual(names.count("host"), 1)
         self.assertEqual(names.count("content-length"), 1)
-        self.assertNotIn("sk-secret", gateway.stderr())
+        self.assertNotIn("sk-secret", gateway.output())
 
     def test_chunked_request(self):
         """A request in chunks arrives with a length; its connection ends."""
@@ -643,10 +637,8 @@ class Waiting(Case):
 
     def wait_for(self, gateway, name, value):
         """Until a metric has a value."""
-        end = time.monotonic() + 5
-        while gateway.metric("lbroute_" + name) != value:
-            self.assertLess(time.monotonic(), end, name)
-            time.sleep(0.02)
+        wait_for(f"{value} {name}",
+                 lambda: gateway.metric("lbroute_" + name) == value, 5)
 
     def test_queue(self):
         """Those who wait are served in order."""
@@ -795,12 +787,12 @@ class Waiting(Case):
         """Leaves everything as it was, and says where the mistake is."""
         gateway = self.one_slot()
         self.gate.set()
-        with open(gateway.path, "a", encoding="utf-8") as file:
+        with open(gateway.config, "a", encoding="utf-8") as file:
             file.write("nonsense: 1\n")
         gateway.signal(signal.SIGHUP)
         self.wait_for(gateway, "reload_failures_total", 1)
         self.assertEqual(self.ask(gateway).status, 200)
-        self.assertIn("nonsense", gateway.stderr())
+        self.assertIn("nonsense", gateway.output())
 
     def test_drain(self):
         """SIGTERM: what runs is finished, nobody new is let in."""
@@ -818,7 +810,7 @@ class Waiting(Case):
         self.assertEqual(found.status, 200)
         self.assertEqual(found.headers["connection"], "close")
         self.assertEqual(first.recv(1), b"")
-        self.assertEqual(gateway.process.wait(5), 0)
+        self.assertEqual(gateway.process.wait(5 * PATIENCE), 0)
 
     def test_drain_has_an_end(self):
         """What is not finished in time is broken off."""
@@ -833,7 +825,7 @@ class Waiting(Case):
         gateway.signal(signal.SIGTERM)
         for sock in (first, second):
             self.assertEqual(Answer(sock).status, 503)
-        self.assertEqual(gateway.process.wait(5), 0)
+        self.assertEqual(gateway.process.wait(5 * PATIENCE), 0)
 
 
 class Doors(Case):

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The mock engine over real sockets.
-
-usage: test_mock_engine.py PROGRAM
-"""
+"""The mock engine over real sockets."""
 
 import base64
 import http.client
@@ -10,15 +7,19 @@ import json
 import socket
 import struct
 import subprocess
-import sys
 import threading
 import time
 import unittest
 
-from mock_engine import MockEngine, answer, chat_answer, conversation, events
+import harness
+from harness import MOCK, PATIENCE, Mock, wait_for
+from mock_engine import answer, chat_answer, events, get, post
 
-PROGRAM = sys.argv.pop()
 CHAT = "/v1/chat/completions"
+
+
+def address(engine):
+    return "127.0.0.1", engine.port
 
 
 def user(text, **more):
@@ -32,27 +33,24 @@ class Running(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.engine = MockEngine(PROGRAM, *cls.options)
+        cls.engine = Mock(*cls.options)
 
     @classmethod
     def tearDownClass(cls):
-        status = cls.engine.end()
+        status, said = cls.engine.stop(), cls.engine.output()
+        cls.engine.clean_up()
         if status != 0:
-            raise AssertionError(f"it ended with {status}")
+            raise AssertionError(f"it ended with {status}:\n{said}")
 
     def tearDown(self):
         self.engine.faults()
 
     def wait_for(self, what, **wanted):
         """Waits until the state is as wanted."""
-        until = time.monotonic() + 10
-        while True:
+        def holds():
             state = self.engine.state()
-            if all(state[key] == value for key, value in wanted.items()):
-                return
-            if time.monotonic() > until:
-                self.fail(f"{what}: {state}, not {wanted}")
-            time.sleep(0.01)
+            return all(state[key] == value for key, value in wanted.items())
+        wait_for(f"{what}: {wanted}", holds)
 
 
 class Answers(Running):
@@ -60,7 +58,7 @@ class Answers(Running):
                "--lora", "sql", "--max-model-len", "1000")
 
     def test_chat(self):
-        status, headers, body = self.engine.post(
+        status, headers, body = post(self.engine, 
             CHAT, user("Good morning", max_tokens=5))
         self.assertEqual(status, 200)
         self.assertIsNotNone(headers["Content-Length"])
@@ -79,19 +77,19 @@ class Answers(Running):
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": [{"type": "text", "text": "He"},
                                          {"type": "text", "text": "llo"}]}]}
-        _, _, reply = self.engine.post(CHAT, body)
+        _, _, reply = post(self.engine, CHAT, body)
         self.assertEqual(reply["model"], "other")
         self.assertEqual(reply["choices"][0]["message"]["content"],
                          chat_answer("Hello", 4, system="Be brief."))
 
     def test_an_answer_without_a_limit_ends_by_itself(self):
-        _, _, body = self.engine.post(CHAT, user("Hello"))
+        _, _, body = post(self.engine, CHAT, user("Hello"))
         self.assertEqual(body["choices"][0]["finish_reason"], "stop")
         self.assertEqual(body["choices"][0]["message"]["content"],
                          chat_answer("Hello", 16))
 
     def test_chat_stream(self):
-        status, headers, body = self.engine.post(CHAT, user(
+        status, headers, body = post(self.engine, CHAT, user(
             "Hello", max_tokens=7, stream=True,
             stream_options={"include_usage": True}))
         self.assertEqual(status, 200)
@@ -111,15 +109,15 @@ class Answers(Running):
         self.assertEqual(len({chunk["id"] for chunk in chunks}), 1)
 
     def test_no_usage_unless_asked_for(self):
-        _, _, body = self.engine.post(CHAT, user("Hello", stream=True))
+        _, _, body = post(self.engine, CHAT, user("Hello", stream=True))
         self.assertNotIn("usage", body)
 
     def test_completion(self):
         body = {"model": "sql", "prompt": "SELECT ", "max_tokens": 3}
-        _, _, reply = self.engine.post("/v1/completions", body)
+        _, _, reply = post(self.engine, "/v1/completions", body)
         self.assertEqual(reply["choices"][0]["text"], answer("SELECT ", 3))
         self.assertEqual(reply["usage"]["prompt_tokens"], 2)
-        _, _, text = self.engine.post("/v1/completions",
+        _, _, text = post(self.engine, "/v1/completions",
                                       {**body, "stream": True})
         chunks = [data for _, data in events(text)]
         self.assertEqual(chunks.pop(), "[DONE]")
@@ -128,7 +126,7 @@ class Answers(Running):
             answer("SELECT ", 3))
 
     def test_completion_of_tokens(self):
-        _, _, reply = self.engine.post(
+        _, _, reply = post(self.engine, 
             "/v1/completions", {"prompt": [5, 17, 131071], "max_tokens": 2})
         self.assertEqual(reply["usage"]["prompt_tokens"], 3)
         self.assertEqual(reply["choices"][0]["text"], answer("5 17 131071 ", 2))
@@ -137,11 +135,11 @@ class Answers(Running):
         body = {"model": "mock-model", "instructions": "Be brief.",
                 "input": "Hello", "max_output_tokens": 4}
         text = chat_answer("Hello", 4, system="Be brief.")
-        _, _, reply = self.engine.post("/v1/responses", body)
+        _, _, reply = post(self.engine, "/v1/responses", body)
         self.assertEqual(reply["output"][0]["content"][0]["text"], text)
         self.assertEqual(reply["status"], "incomplete")
         self.assertEqual(reply["usage"]["output_tokens"], 4)
-        _, _, stream = self.engine.post("/v1/responses",
+        _, _, stream = post(self.engine, "/v1/responses",
                                         {**body, "stream": True})
         pairs = events(stream)
         self.assertEqual([name for name, _ in pairs], [
@@ -160,10 +158,10 @@ class Answers(Running):
     def test_message(self):
         body = {**user("Hello", max_tokens=4), "system": "Be brief."}
         text = chat_answer("Hello", 4, system="Be brief.")
-        _, _, reply = self.engine.post("/v1/messages", body)
+        _, _, reply = post(self.engine, "/v1/messages", body)
         self.assertEqual(reply["content"], [{"type": "text", "text": text}])
         self.assertEqual(reply["stop_reason"], "max_tokens")
-        _, _, stream = self.engine.post("/v1/messages",
+        _, _, stream = post(self.engine, "/v1/messages",
                                         {**body, "stream": True})
         pairs = events(stream)
         self.assertEqual([name for name, _ in pairs], [
@@ -178,19 +176,19 @@ class Answers(Running):
         # Two messages: role, text and end each; and the role of the answer.
         body = {**user("Hello"), "system": "Be brief."}
         self.assertEqual(
-            self.engine.post("/v1/messages/count_tokens", body)[2],
+            post(self.engine, "/v1/messages/count_tokens", body)[2],
             {"input_tokens": (1 + 3 + 1) + (1 + 2 + 1) + 1})
 
     def test_tokenize(self):
         """FNV-1a of "abcd" is ce3479bd, by its published algorithm."""
-        _, _, reply = self.engine.post("/tokenize", {"prompt": "abcdabcda"})
+        _, _, reply = post(self.engine, "/tokenize", {"prompt": "abcdabcda"})
         self.assertEqual(reply["count"], 3)
         self.assertEqual(reply["tokens"][:2], [0xce3479bd % 131072] * 2)
 
     def test_embeddings(self):
-        _, _, plain = self.engine.post("/v1/embeddings",
+        _, _, plain = post(self.engine, "/v1/embeddings",
                                        {"input": ["one", "two"]})
-        _, _, packed = self.engine.post(
+        _, _, packed = post(self.engine, 
             "/v1/embeddings", {"input": "two", "encoding_format": "base64"})
         self.assertEqual(len(plain["data"]), 2)
         self.assertEqual(
@@ -199,7 +197,7 @@ class Answers(Running):
             plain["data"][1]["embedding"])
 
     def test_models(self):
-        _, _, reply = self.engine.get("/v1/models")
+        _, _, reply = get(self.engine, "/v1/models")
         self.assertEqual([card["id"] for card in reply["data"]],
                          ["mock-model", "other", "sql"])
         self.assertEqual(reply["data"][2]["parent"], "mock-model")
@@ -208,13 +206,13 @@ class Answers(Running):
         load, unload = "/v1/load_lora_adapter", "/v1/unload_lora_adapter"
         name = {"lora_name": "legal", "lora_path": "somewhere"}
         ask = {**user("Hello"), "model": "legal"}
-        self.assertEqual(self.engine.post(CHAT, ask)[0], 404)
-        self.assertEqual(self.engine.post(load, name)[0], 200)
-        self.assertEqual(self.engine.post(load, name)[0], 400)
-        self.assertEqual(self.engine.post(CHAT, ask)[0], 200)
-        self.assertEqual(self.engine.post(unload, name)[0], 200)
-        self.assertEqual(self.engine.post(unload, name)[0], 404)
-        self.assertEqual(self.engine.post(CHAT, ask)[0], 404)
+        self.assertEqual(post(self.engine, CHAT, ask)[0], 404)
+        self.assertEqual(post(self.engine, load, name)[0], 200)
+        self.assertEqual(post(self.engine, load, name)[0], 400)
+        self.assertEqual(post(self.engine, CHAT, ask)[0], 200)
+        self.assertEqual(post(self.engine, unload, name)[0], 200)
+        self.assertEqual(post(self.engine, unload, name)[0], 404)
+        self.assertEqual(post(self.engine, CHAT, ask)[0], 404)
 
     def test_errors(self):
         long = user("x" * 4000, max_tokens=16)
@@ -226,11 +224,11 @@ class Answers(Running):
                                  (user("Hello", max_tokens=0), 400),
                                  (user("Hello", n=2), 400),
                                  ({**user(5)}, 400)):
-                got, _, reply = self.engine.post(path, body)
+                got, _, reply = post(self.engine, path, body)
                 self.assertEqual(got, status, (body, reply))
                 self.check_error(path, status, reply)
-        self.assertEqual(self.engine.get("/nowhere")[0], 404)
-        self.assertEqual(self.engine.get(CHAT)[0], 405)
+        self.assertEqual(get(self.engine, "/nowhere")[0], 404)
+        self.assertEqual(get(self.engine, CHAT)[0], 405)
 
     def check_error(self, path, status, reply):
         error = reply["error"]
@@ -246,16 +244,16 @@ class Answers(Running):
 
     def test_the_next_turn_finds_the_answer_in_the_cache(self):
         turn = [{"role": "user", "content": "Tell me more. " * 20}]
-        first = self.engine.post(CHAT, {"messages": turn, "max_tokens": 40})[2]
+        first = post(self.engine, CHAT, {"messages": turn, "max_tokens": 40})[2]
         turn += [first["choices"][0]["message"],
                  {"role": "user", "content": "Go on."}]
-        second = self.engine.post(CHAT, {"messages": turn, "max_tokens": 4})[2]
+        second = post(self.engine, CHAT, {"messages": turn, "max_tokens": 4})[2]
         # What was computed: prompt and answer but for its last token.
         known = first["usage"]["total_tokens"] - 1
         self.assertEqual(
             second["usage"]["prompt_tokens_details"]["cached_tokens"],
             known // 16 * 16)
-        third = self.engine.post("/v1/messages", {
+        third = post(self.engine, "/v1/messages", {
             "messages": turn, "max_tokens": 4})[2]["usage"]
         tokens = second["usage"]["prompt_tokens"]
         self.assertEqual(third["cache_read_input_tokens"],
@@ -264,7 +262,7 @@ class Answers(Running):
                          third["cache_read_input_tokens"], tokens)
 
     def test_the_latest_request_is_told_without_its_key(self):
-        self.engine.post(CHAT, user("Hello"), {
+        post(self.engine, CHAT, user("Hello"), {
             "Authorization": "Bearer hush-1", "X-Api-Key": "hush-2",
             "Cookie": "hush-3", "X-Session-Id": "seven"})
         state = self.engine.state()
@@ -279,7 +277,7 @@ class Answers(Running):
         request = (f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nContent-Length: %d"
                    "\r\n\r\n%s")
         bodies = [json.dumps(user(text)) for text in ("first", "second")]
-        with socket.create_connection(self.engine.address()) as client:
+        with socket.create_connection(address(self.engine)) as client:
             client.sendall("".join(request % (len(body), body)
                                    for body in bodies).encode())
             for text in "first", "second":
@@ -298,11 +296,11 @@ class Key(Running):
     options = ("--api-key", "hush", "--instant")
 
     def test_a_key_is_asked_for(self):
-        self.assertEqual(self.engine.post(CHAT, user("Hello"))[0], 401)
+        self.assertEqual(post(self.engine, CHAT, user("Hello"))[0], 401)
         for header in ({"Authorization": "Bearer hush"}, {"x-api-key": "hush"}):
             self.assertEqual(
-                self.engine.post(CHAT, user("Hello"), header)[0], 200)
-        self.assertEqual(self.engine.get("/health")[0], 200)
+                post(self.engine, CHAT, user("Hello"), header)[0], 200)
+        self.assertEqual(get(self.engine, "/health")[0], 200)
 
 
 class Metrics(Running):
@@ -310,7 +308,7 @@ class Metrics(Running):
                "--lora", "law", "--lora-slots", "1", "--lora-load-ms", "0")
 
     def value(self, name):
-        page = self.engine.get("/metrics")[2]
+        page = get(self.engine, "/metrics")[2]
         lines = [line for line in page.split("\n")
                  if line.startswith(f"vllm:{name}{{")]
         self.assertEqual(len(lines), 1, name)
@@ -341,7 +339,7 @@ class Metrics(Running):
         body = json.dumps({**user("Hello", stream=True, max_tokens=100000),
                            "model": model}).encode()
         before = self.engine.state()["open"]
-        client = socket.create_connection(self.engine.address())
+        client = socket.create_connection(address(self.engine))
         self.addCleanup(client.close)
         client.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d"
                        b"\r\n\r\n%s" % (CHAT.encode(), len(body), body))
@@ -351,7 +349,7 @@ class Metrics(Running):
     def test_a_client_that_waits_for_json_goes(self):
         cancelled = self.engine.state()["counts"]["cancelled"]
         body = json.dumps(user("Hello", max_tokens=100000)).encode()
-        with socket.create_connection(self.engine.address()) as client:
+        with socket.create_connection(address(self.engine)) as client:
             client.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d"
                            b"\r\n\r\n%s" % (CHAT.encode(), len(body), body))
             self.wait_for("it runs", running=1)
@@ -362,14 +360,14 @@ class Metrics(Running):
 
 class Faults(Running):
     def chat(self, **more):
-        return self.engine.post(CHAT, user("Hello", **more))
+        return post(self.engine, CHAT, user("Hello", **more))
 
     def test_a_status_with_a_header(self):
         self.engine.faults(status=429, retry_after=2)
         status, headers, body = self.chat()
         self.assertEqual((status, headers["Retry-After"]), (429, "2"))
         self.assertEqual(body["error"]["code"], 429)
-        self.assertEqual(self.engine.get("/metrics")[0], 200)
+        self.assertEqual(get(self.engine, "/metrics")[0], 200)
 
     def test_a_date_to_retry_after(self):
         self.engine.faults(status=503,
@@ -388,13 +386,13 @@ class Faults(Running):
 
     def test_scopes(self):
         self.engine.faults(status=500, scope="metrics")
-        self.assertEqual(self.engine.get("/metrics")[0], 500)
-        self.assertEqual(self.engine.get("/health")[0], 200)
+        self.assertEqual(get(self.engine, "/metrics")[0], 500)
+        self.assertEqual(get(self.engine, "/health")[0], 200)
         self.assertEqual(self.chat()[0], 200)
         self.engine.faults(status=503, scope="all")
-        self.assertEqual(self.engine.get("/health")[0], 503)
+        self.assertEqual(get(self.engine, "/health")[0], 503)
         self.assertEqual(self.chat()[0], 503)
-        self.assertEqual(self.engine.get("/mock/state")[0], 200)
+        self.assertEqual(get(self.engine, "/mock/state")[0], 200)
 
     def test_a_delay(self):
         self.engine.faults(delay_ms=300)
@@ -451,24 +449,24 @@ class Faults(Running):
     def test_connections_are_refused(self):
         self.engine.faults(refuse=True)
         with self.assertRaises(ConnectionRefusedError):
-            socket.create_connection(self.engine.address())
+            socket.create_connection(address(self.engine))
         self.engine.faults()
         self.assertEqual(self.chat()[0], 200)
         self.engine.faults(refuse=0.2)
         with self.assertRaises(ConnectionRefusedError):
-            socket.create_connection(self.engine.address())
+            socket.create_connection(address(self.engine))
         time.sleep(0.4)
         self.assertEqual(self.chat()[0], 200)
 
     def test_what_is_no_fault(self):
         for wrong in ({"stauts": 500}, {"rate": 2}, {"status": "x"},
                       {"status": 204}, {"scope": "moon"}, {"delay_ms": -1}):
-            with self.assertRaises(ValueError):
+            with self.assertRaisesRegex(AssertionError, "/mock/faults: 400 "):
                 self.engine.faults(**wrong)
 
     def test_what_is_no_http_gets_an_error(self):
         for raw in b"\x16\x03\x01\r\n\r\n", b"GET\r\n\r\n":
-            with socket.create_connection(self.engine.address()) as client:
+            with socket.create_connection(address(self.engine)) as client:
                 client.sendall(raw)
                 client.settimeout(5)
                 self.assertRegex(client.recv(100), b"^HTTP/1.[01] 400 ")
@@ -479,7 +477,7 @@ class Faults(Running):
         came are in the error."""
         data = json.dumps(body).encode()
         got = b""
-        with socket.create_connection(self.engine.address()) as client:
+        with socket.create_connection(address(self.engine)) as client:
             client.settimeout(timeout)
             client.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d"
                            b"\r\n\r\n%s" % (CHAT.encode(), len(data), data))
@@ -493,7 +491,7 @@ class Faults(Running):
                 got += part
 
 
-class Pace(unittest.TestCase):
+class Pace(harness.Case):
     def test_a_prompt_takes_the_time_of_the_engine(self):
         """By the figures of 8b-rtxpro6000: a step takes 9.69 ms, 51.4 µs a
         prompt token, 35 µs a request; 0.57 ns for each pair of tokens of the
@@ -501,20 +499,20 @@ class Pace(unittest.TestCase):
         tokens, answers = 2000, 20
         expected = (9.69 + 0.0514 * tokens + 0.57e-6 * tokens**2 / 2 + 0.035
                     + (answers - 1) * (9.69 + 0.035 + 92e-6 * tokens)) / 1000
-        with MockEngine(PROGRAM) as engine:
-            begin = time.monotonic()
-            engine.post("/v1/completions", {
-                "prompt": "x" * 4 * tokens, "max_tokens": answers})
-            passed = time.monotonic() - begin
+        engine = self.engine()
+        begin = time.monotonic()
+        post(engine, "/v1/completions", {
+            "prompt": "x" * 4 * tokens, "max_tokens": answers})
+        passed = time.monotonic() - begin
         self.assertGreater(passed, expected * 0.999)
         self.assertLess(passed, expected + 1.0)
 
     def test_speed(self):
         body = {"prompt": "Hello", "max_tokens": 200}
-        with MockEngine(PROGRAM, "--speed", "20") as engine:
-            begin = time.monotonic()
-            engine.post("/v1/completions", body)
-            passed = time.monotonic() - begin
+        engine = self.engine("--speed", "20")
+        begin = time.monotonic()
+        post(engine, "/v1/completions", body)
+        passed = time.monotonic() - begin
         # 200 steps of 9.73 ms, twenty times as fast.
         self.assertGreater(passed, 0.096)
         self.assertLess(passed, 1.5)
@@ -537,7 +535,7 @@ class Many(Running):
         self.assertEqual(self.engine.state()["counts"]["completed"], 1000)
 
     def open(self, index):
-        client = http.client.HTTPConnection(*self.engine.address(), timeout=60)
+        client = http.client.HTTPConnection(*address(self.engine), timeout=60)
         self.addCleanup(client.close)
         client.request("POST", CHAT, json.dumps(
             user(f"Number {index}", stream=True, max_tokens=self.TOKENS)))
@@ -549,36 +547,36 @@ class Many(Running):
                        for _, data in events(text) if data != "[DONE]")
 
 
-class Options(unittest.TestCase):
+class Options(harness.Case):
     def test_wrong_ones(self):
         for options in (("--port", "x"), ("--no-such",), ("stray",),
                         ("--engine", "none"), ("--faults", "{"),
                         ("--faults", '{"x": 1}'), ("--model", 'a"b'),
                         ("--lora", "a", "--lora-slots", "0")):
-            with MockEngine(PROGRAM, *options,
-                            stderr=subprocess.DEVNULL) as engine:
-                self.assertEqual(engine.process.wait(timeout=10), 1)
+            done = subprocess.run([MOCK, *options], capture_output=True,
+                                  timeout=10 * PATIENCE)
+            self.assertEqual(done.returncode, 1, options)
 
     def test_faults_from_the_start(self):
-        with MockEngine(PROGRAM, "--faults", '{"status": 503}') as engine:
-            self.assertEqual(engine.post(CHAT, user("Hello"))[0], 503)
+        engine = self.engine("--faults", '{"status": 503}')
+        self.assertEqual(post(engine, CHAT, user("Hello"))[0], 503)
 
     def test_it_ends_cleanly_with_clients(self):
-        with MockEngine(PROGRAM, "--speed", "0.01") as engine:
-            engine.faults(hang=True, count=1)
-            threads = [threading.Thread(target=self.fail_to_ask, args=[engine])
-                       for _ in range(3)]
-            for thread in threads:
-                thread.start()
-            while engine.state()["open"] < 2:
-                time.sleep(0.01)
-            self.assertEqual(engine.end(), 0)
-            for thread in threads:
-                thread.join()
+        engine = self.engine("--speed", "0.01")
+        engine.faults(hang=True, count=1)
+        threads = [threading.Thread(target=self.fail_to_ask, args=[engine])
+                   for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        while engine.state()["open"] < 2:
+            time.sleep(0.01)
+        self.assertEqual(engine.stop(), 0)
+        for thread in threads:
+            thread.join()
 
     def fail_to_ask(self, engine):
         try:
-            engine.post(CHAT, user("Hello", max_tokens=1000))
+            post(engine, CHAT, user("Hello", max_tokens=1000))
         except (OSError, http.client.HTTPException):
             pass
 

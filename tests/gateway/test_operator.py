@@ -30,12 +30,6 @@ def ask(proxy, text=PROMPT):
         return answer.headers
 
 
-def page(proxy, path):
-    url = f"http://127.0.0.1:{proxy.admin_port}{path}"
-    with urllib.request.urlopen(url, timeout=30) as answer:
-        return answer.read().decode()
-
-
 class Operator(Case):
     def setUp(self):
         self.engines = [self.engine("--instant"), self.engine("--instant")]
@@ -61,7 +55,7 @@ class Operator(Case):
             self.assertLessEqual(target["cached_tokens"],
                                  target["input_tokens"])
         self.assertIn("\nlbroute_requests_total 20\n",
-                      page(self.gateway, "/metrics"))
+                      self.gateway.page("/metrics"))
 
     def test_a_sample_is_explained_as_it_is_then_picked(self):
         headers = {"x-session-id": "a session",
@@ -109,7 +103,7 @@ class Operator(Case):
         for path in ["/", "/metrics", "/api/status", "/api/pools",
                      "/api/targets", "/api/clients", "/api/decisions",
                      f"/api/decisions/{number}"]:
-            text = page(self.gateway, path)
+            text = self.gateway.page(path)
             self.assertNotIn(SECRET, text, path)
             self.assertNotIn("stays with client", text, path)
             self.assertNotIn("a session", text, path)

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What engines say reaches the router: metrics, KV events, occupancy, prices;
 also after batches that got lost, engines that began anew, and reloads."""
-import http.server
 import json
 import os
 import re
 import signal
 import tempfile
-import threading
 import time
 import unittest
 
@@ -15,49 +13,6 @@ from harness import Case, get_json, wait_for
 
 INTERVALS = {"metrics_interval": 0.1, "occupancy_interval": 0.1}
 PROMPT = "A prompt that fills some blocks. " * 40
-
-
-class Pages(http.server.ThreadingHTTPServer):
-    """A server whose pages are what a test says: path to (status, body)."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        self.pages = {}
-        self.seen = []
-        super().__init__(("127.0.0.1", 0), Page)
-        self.url = f"http://127.0.0.1:{self.server_port}"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    def close(self):
-        """Ends it."""
-        self.shutdown()
-        self.server_close()
-
-
-class Page(http.server.BaseHTTPRequestHandler):
-    """One answer."""
-
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, format, *args):
-        """Nobody reads it."""
-
-    def do_GET(self):
-        """Answers with what the test says."""
-        self.server.seen.append((time.monotonic(), self.path,
-                                 dict(self.headers)))
-        status, body = self.server.pages.get(self.path, (404, b""))
-        if callable(body):
-            body(self)
-            return
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        try:
-            self.wfile.write(body)
-        except OSError:
-            pass
 
 
 def vllm_page(running, waiting):
@@ -68,12 +23,6 @@ def vllm_page(running, waiting):
 
 class Signals(Case):
     """A gateway and what it hears."""
-
-    def pages(self):
-        """A server of pages."""
-        pages = Pages()
-        self.addCleanup(pages.close)
-        return pages
 
     def kv_engine(self, *options):
         """A mock engine that publishes KV events, and how to hear them."""

@@ -76,13 +76,6 @@ class State(Case):
                  for _, messages in reversed(talks)]
         return homes[::-1]
 
-    def figure(self, proxy, name):
-        """A figure of the page of metrics; None: it is not there."""
-        url = f"http://127.0.0.1:{proxy.admin_port}/metrics"
-        with urllib.request.urlopen(url, timeout=30) as page:
-            found = re.search(rf"^{name} (\S+)$", page.read().decode(), re.M)
-            return float(found.group(1)) if found else None
-
     def test_conversations_go_on_where_they_were(self):
         first = self.start()
         self.assertRegex(first.output(), "begins cold: No such file")
@@ -121,17 +114,16 @@ class State(Case):
         self.addCleanup(crashing.clean_up)
         self.addCleanup(crashing.kill)
         talks = self.first_turns(crashing)
-        saves = self.figure(crashing, "lbroute_state_saves_total")
-        wait_for("two more times saved", lambda: self.figure(
-            crashing, "lbroute_state_saves_total") >= saves + 2)
-        saved = self.figure(crashing, "lbroute_state_saved_timestamp_seconds")
+        saves = crashing.metric("lbroute_state_saves_total")
+        wait_for("two more times saved", lambda: crashing.metric(
+            "lbroute_state_saves_total") >= saves + 2)
+        saved = crashing.metric("lbroute_state_saved_timestamp_seconds")
         self.assertLess(abs(time.time() - saved), 30)
         self.assertGreater(
-            self.figure(crashing, "lbroute_state_saved_bytes"), HEADER_BYTES)
-        self.assertGreater(
-            self.figure(crashing, "lbroute_state_save_seconds"), 0)
+            crashing.metric("lbroute_state_saved_bytes"), HEADER_BYTES)
+        self.assertGreater(crashing.metric("lbroute_state_save_seconds"), 0)
         self.assertEqual(
-            self.figure(crashing, "lbroute_state_save_failures_total"), 0)
+            crashing.metric("lbroute_state_save_failures_total"), 0)
         crashing.kill()
         self.assertEqual(self.second_turns(self.start(), talks),
                          [home for home, _ in talks])
@@ -217,12 +209,12 @@ class State(Case):
     def test_where_nothing_can_be_written(self):
         file = os.path.join(self.folder, "missing", "state")
         proxy = self.start(file=file, interval=0.1)
-        wait_for("failures", lambda: self.figure(
-            proxy, "lbroute_state_save_failures_total") >= 3)
+        wait_for("failures", lambda: proxy.metric(
+            "lbroute_state_save_failures_total") >= 3)
         ask(proxy, [asked("Hello")])
         self.assertEqual(proxy.output().count("not saved: No such file"), 1)
         self.assertIsNone(
-            self.figure(proxy, "lbroute_state_saved_timestamp_seconds"))
+            proxy.metric("lbroute_state_saved_timestamp_seconds"))
         os.mkdir(os.path.dirname(file))
         wait_for("a file", lambda: os.path.exists(file))
 
@@ -245,7 +237,7 @@ class State(Case):
     def test_without_a_file_nothing_is_written(self):
         proxy = self.proxy(self.engines, state={"interval": 0.1})
         ask(proxy, [asked("Hello")])
-        self.assertEqual(self.figure(proxy, "lbroute_state_saves_total"), 0)
+        self.assertEqual(proxy.metric("lbroute_state_saves_total"), 0)
         self.assertEqual(proxy.stop(), 0)
         self.assertNotIn("state", proxy.output())
 

@@ -7,16 +7,15 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 import urllib.request
 
+from harness import Case
 from scripted import (Answer, Engine, GOOD, Gateway, LAST_CHUNK, SSE_HEAD,
                       always, answer, chat, chunk, post)
 
-PROGRAM = sys.argv.pop(1)
 PATH = "/v1/chat/completions"
 # Takes whatever certificate is shown.
 UNKNOWN = ssl._create_unverified_context()
@@ -63,7 +62,7 @@ class SecureEngine(Engine):
         super()._serve(sock)
 
 
-class Secure(unittest.TestCase):
+class Secure(Case):
     """Engines and gateways with certificates."""
 
     @classmethod
@@ -92,13 +91,7 @@ class Secure(unittest.TestCase):
         """A gateway before that target."""
         if trusted:
             extra += f"\ntls: {{ca_file: {self.file('ca.pem')}}}"
-        gateway = Gateway(PROGRAM, {"a": url}, extra)
-
-        def stop():
-            status, log = gateway.stop()
-            self.assertEqual(status, 0, log)
-        self.addCleanup(stop)
-        return gateway
+        return self.ends_well(Gateway({"a": url}, extra))
 
     def listening(self, engine):
         """A gateway that itself speaks TLS."""

@@ -2,7 +2,6 @@
 """Token ids of prompts: with them KV events match, and without them requests
 are served all the same."""
 import http.client
-import http.server
 import json
 import re
 import threading
@@ -12,46 +11,8 @@ import unittest
 from harness import Case, PATIENCE, get_json, wait_for
 
 CHAT = "/v1/chat/completions"
-
-
-class Tokenizer(http.server.ThreadingHTTPServer):
-    """Answers POST as a test says: (status, body), or what it does."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        self.answer = (200, b"")
-        self.asked = 0
-        super().__init__(("127.0.0.1", 0), Reply)
-        self.url = f"http://127.0.0.1:{self.server_port}"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    def close(self):
-        """Ends it."""
-        self.shutdown()
-        self.server_close()
-
-
-class Reply(http.server.BaseHTTPRequestHandler):
-    """One answer."""
-
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, format, *args):
-        """Nobody reads it."""
-
-    def do_POST(self):
-        """Answers with what the test says."""
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.asked += 1
-        if callable(self.server.answer):
-            self.server.answer(self)
-            return
-        status, body = self.server.answer
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+IDS = "/ids"
+FAILURES = "lbroute_tokenize_failures_total"
 
 
 def slowly(status, piece, pause, length=1 << 30):
@@ -68,7 +29,7 @@ def slowly(status, piece, pause, length=1 << 30):
                 time.sleep(pause)
         except OSError:
             pass
-    return answer
+    return status, answer
 
 
 def chat(text):
@@ -86,9 +47,11 @@ class Tokenize(Case):
         for _ in range(2):
             engine = self.engine("--speed", "50", "--kv-events", "0",
                                  "--kv-replay", "0")
-            events = re.search(r"^kv events on (\S+)$", engine.output(), re.M)
+            events, replay = re.findall(r"^kv (?:events|replay) on (\S+)$",
+                                        engine.output(), re.M)
             engines.append({"url": engine.url, "tokenize": "/tokenize",
-                            "kv_events": [{"events": events[1]}]})
+                            "kv_events": [{"events": events,
+                                           "replay": replay}]})
         proxy = self.proxy(engines, pool={"strategy": "precise_cache_aware"})
         text = "A prompt that fills some blocks. " * 60
         usage = get_json(proxy.port, CHAT, chat(text))["usage"]
@@ -110,22 +73,12 @@ class Tokenize(Case):
 
     def strange(self, **settings):
         """A gateway whose tokenizer is another server: (both)."""
-        tokenizer = Tokenizer()
-        self.addCleanup(tokenizer.close)
+        tokenizer = self.pages()
         proxy = self.proxy([{"url": tokenizer.url, "weight": 0,
-                             "tokenize": "/ids", **settings},
+                             "tokenize": IDS, **settings},
                             self.engine("--instant")],
                            environment={"LBROUTE_TEST_KEY": "sesame"})
         return tokenizer, proxy
-
-    def failures(self, proxy):
-        """Of the counter."""
-        client = http.client.HTTPConnection("127.0.0.1", proxy.admin_port)
-        client.request("GET", "/metrics")
-        page = client.getresponse().read().decode()
-        client.close()
-        return int(re.search(r"^lbroute_tokenize_failures_total (\d+)", page,
-                             re.M)[1])
 
     def test_bad_answers(self):
         """Each is counted, and the request goes by its text."""
@@ -133,87 +86,87 @@ class Tokenize(Case):
                   b'{"tokens": [1, "2"]}', b'{"tokens": [4294967296]}')
         for answer in ((500, b"{}"), *((200, body) for body in bodies)):
             tokenizer, proxy = self.strange()
-            tokenizer.answer = answer
+            tokenizer.pages[IDS] = answer
             for _ in range(3):
                 self.assertIn("choices", get_json(proxy.port, CHAT, chat("x")))
-            self.assertEqual(self.failures(proxy), 1, answer)
-            self.assertEqual(tokenizer.asked, 1, answer)
+            self.assertEqual(proxy.metric(FAILURES), 1, answer)
+            self.assertEqual(len(tokenizer.seen), 1, answer)
             proxy.assert_idle()
 
     def test_errors_of_the_request(self):
         """The engine is asked again: they say nothing of it."""
         for status in (400, 413, 422, 401, 403):
             tokenizer, proxy = self.strange()
-            tokenizer.answer = (status, b"{}")
+            tokenizer.pages[IDS] = (status, b"{}")
             for _ in range(3):
                 self.assertIn("choices", get_json(proxy.port, CHAT, chat("x")))
-            self.assertEqual((self.failures(proxy), tokenizer.asked), (3, 3))
+            self.assertEqual((proxy.metric(FAILURES), len(tokenizer.seen)), (3, 3))
             self.assertNotIn("token ids", proxy.output())
 
     def test_errors_of_the_engine(self):
         """It is left alone; so is one that does not take its own key."""
         for status in (404, 405, 429, 503):
             tokenizer, proxy = self.strange()
-            tokenizer.answer = (status, b"{}")
+            tokenizer.pages[IDS] = (status, b"{}")
             for _ in range(3):
                 self.assertIn("choices", get_json(proxy.port, CHAT, chat("x")))
-            self.assertEqual((self.failures(proxy), tokenizer.asked), (1, 1))
+            self.assertEqual((proxy.metric(FAILURES), len(tokenizer.seen)), (1, 1))
             self.assertIn(f"engine-0 tells no token ids: status {status}\n",
                           proxy.output())
         tokenizer, proxy = self.strange(api_key_env="LBROUTE_TEST_KEY")
-        tokenizer.answer = (401, b"{}")
+        tokenizer.pages[IDS] = (401, b"{}")
         for _ in range(3):
             self.assertIn("choices", get_json(proxy.port, CHAT, chat("x")))
-        self.assertEqual(tokenizer.asked, 1)
+        self.assertEqual(len(tokenizer.seen), 1)
 
     def test_one_line(self):
         """For all whom an engine fails at the same time."""
         tokenizer, proxy = self.strange()
         gate = threading.Event()
-        tokenizer.answer = lambda reply: (gate.wait(10),
-                                          reply.send_error(500))
+        tokenizer.pages[IDS] = (500, lambda reply: (gate.wait(10),
+                                                    reply.send_error(500)))
         clients = [threading.Thread(target=get_json, args=(
             proxy.port, CHAT, chat("x"))) for _ in range(4)]
         for client in clients:
             client.start()
-        wait_for("all questions", lambda: tokenizer.asked == 4, 1)
+        wait_for("all questions", lambda: len(tokenizer.seen) == 4, 1)
         gate.set()
         for client in clients:
             client.join()
-        self.assertEqual(self.failures(proxy), 4)
+        self.assertEqual(proxy.metric(FAILURES), 4)
         self.assertEqual(proxy.output().count("token ids"), 1)
 
     def test_nothing_to_ask(self):
         """No text has no ids, which is nobody's fault."""
         tokenizer, proxy = self.strange()
-        tokenizer.answer = (200, b'{"tokens": []}')
+        tokenizer.pages[IDS] = (200, b'{"tokens": []}')
         with self.assertRaises(AssertionError):  # The mock refuses it.
             get_json(proxy.port, "/v1/completions",
                      {"model": "mock-model", "max_tokens": 4, "prompt": ""})
-        self.assertEqual((self.failures(proxy), tokenizer.asked), (0, 0))
+        self.assertEqual((proxy.metric(FAILURES), len(tokenizer.seen)), (0, 0))
 
     def test_drained(self):
         """Nothing goes to a target that the operator has drained."""
         tokenizer, proxy = self.strange()
-        tokenizer.answer = (200, b'{"tokens": [1]}')
+        tokenizer.pages[IDS] = (200, b'{"tokens": [1]}')
         proxy.admin("/api/targets/engine-0", {"drain": True})
         get_json(proxy.port, CHAT, chat("x"))
-        self.assertEqual(tokenizer.asked, 0)
+        self.assertEqual(len(tokenizer.seen), 0)
         proxy.admin("/api/targets/engine-0", {"drain": False})
         get_json(proxy.port, CHAT, chat("x"))
-        self.assertEqual(tokenizer.asked, 1)
+        self.assertEqual(len(tokenizer.seen), 1)
 
     def test_silence(self):
         """Costs one request the patience, and then nobody for a while."""
         tokenizer, proxy = self.strange()
-        tokenizer.answer = lambda _reply: time.sleep(4)
+        tokenizer.pages[IDS] = (200, lambda _reply: time.sleep(4))
         begin = time.monotonic()
         get_json(proxy.port, CHAT, chat("x"))
         self.assertGreater(time.monotonic() - begin, 1.5)
         begin = time.monotonic()
         get_json(proxy.port, CHAT, chat("x"))
         self.assertLess(time.monotonic() - begin, 1.5)
-        self.assertEqual(tokenizer.asked, 1)
+        self.assertEqual(len(tokenizer.seen), 1)
 
     def took(self, proxy, body=None, headers=None):
         """Seconds that an answer takes."""
@@ -228,7 +181,7 @@ class Tokenize(Case):
     def test_byte_by_byte(self):
         """No patience with those who only just speak."""
         tokenizer, proxy = self.strange()
-        tokenizer.answer = slowly(200, b" ", 0.5)
+        tokenizer.pages[IDS] = slowly(200, b" ", 0.5)
         took = self.took(proxy)
         self.assertGreater(took, 1.5)
         self.assertLess(took, 2 + 1.5 * PATIENCE)
@@ -238,47 +191,47 @@ class Tokenize(Case):
         for answer in (slowly(500, b" ", 0.5), slowly(404, b"", 0.5),
                        slowly(200, b" " * (2 << 20), 0.5)):
             tokenizer, proxy = self.strange()
-            tokenizer.answer = answer
+            tokenizer.pages[IDS] = answer
             self.assertLess(self.took(proxy), 1.5 * PATIENCE)
-            self.assertEqual(self.failures(proxy), 1)
+            self.assertEqual(proxy.metric(FAILURES), 1)
             proxy.assert_idle()
 
     def test_deadline(self):
         """Half of what is left for the answer, and nothing of a moment."""
         tokenizer, proxy = self.strange()
-        tokenizer.answer = lambda _reply: time.sleep(4)
+        tokenizer.pages[IDS] = (200, lambda _reply: time.sleep(4))
         client = http.client.HTTPConnection("127.0.0.1", proxy.port)
         client.request("POST", CHAT, json.dumps(chat("x")),
                        {"Content-Type": "application/json",
                         "X-Deadline-Ms": "49"})
         client.getresponse().read()
         client.close()
-        self.assertEqual(tokenizer.asked, 0)
+        self.assertEqual(len(tokenizer.seen), 0)
         took = self.took(proxy, headers={"X-Deadline-Ms": "800"})
         self.assertGreater(took, 0.4)
         self.assertLess(took, 1.5)
-        self.assertEqual((self.failures(proxy), tokenizer.asked), (1, 1))
+        self.assertEqual((proxy.metric(FAILURES), len(tokenizer.seen)), (1, 1))
 
     def test_deadlines_of_others(self):
         """Who had little time is asked again sooner."""
         tokenizer, proxy = self.strange()
-        tokenizer.answer = lambda _reply: time.sleep(1)
+        tokenizer.pages[IDS] = (200, lambda _reply: time.sleep(1))
         hurry = {"X-Deadline-Ms": "200"}
         self.took(proxy, headers=hurry)
         self.took(proxy, headers=hurry)
-        self.assertEqual(tokenizer.asked, 1)
+        self.assertEqual(len(tokenizer.seen), 1)
         time.sleep(1.6)
         self.took(proxy, headers=hurry)
-        self.assertEqual(tokenizer.asked, 2)
+        self.assertEqual(len(tokenizer.seen), 2)
 
     def test_vanished_client(self):
         """Nothing stays open of one who left meanwhile."""
         tokenizer, proxy = self.strange()
-        tokenizer.answer = lambda _reply: time.sleep(1)
+        tokenizer.pages[IDS] = (200, lambda _reply: time.sleep(1))
         client = http.client.HTTPConnection("127.0.0.1", proxy.port)
         client.request("POST", CHAT, json.dumps(chat("x")),
                        {"Content-Type": "application/json"})
-        wait_for("the question", lambda: tokenizer.asked)
+        wait_for("the question", lambda: tokenizer.seen)
         client.close()
         proxy.assert_idle()
 

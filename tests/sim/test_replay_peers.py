@@ -57,7 +57,12 @@ class Peers(ReplayCase):
     def test_wrong_names(self):
         self.assert_usage_error(["--strategy", "peer:x"], "peer:x",
                                 "peer:lmetric", "weighted")
-        self.assert_usage_error(["--param", "peer:smg.x=1"], "unknown")
+        self.assert_usage_error(["--param", "peer:smg.x=1"], "unknown",
+                                "peer:smg.cache_threshold")
+        self.assert_usage_error(["--param", "peer:smq.cache_threshold=1"],
+                                'unknown peer "peer:smq"', "peer:smg")
+        self.assert_usage_error(["--param", "peer:longest-match.threshold=1"],
+                                "peer:longest-match has no parameters")
         self.assert_usage_error(["--param", "peer:smg.cache_threshold=2"],
                                 "from 0 to 1")
 

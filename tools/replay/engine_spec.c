@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine_spec.h"
 
-#include <string.h>
+#include "choices.h"
 
 /* The first three are fitted to measured vLLM 0.19 runs, the A100 ones come
  * from the profile of the Vidur simulator. Sizes: what is left of 90 % of the
@@ -38,8 +38,7 @@ const struct engine_spec *engine_spec_find(const char *name, size_t length)
     const struct engine_spec *spec;
 
     for (size_t i = 0; (spec = engine_spec_at(i)) != NULL; i++)
-        if (strlen(spec->name) == length &&
-            memcmp(spec->name, name, length) == 0)
+        if (choices_is(name, length, spec->name))
             return spec;
     return NULL;
 }

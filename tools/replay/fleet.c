@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "fleet.h"
+#include "fleet_parts.h"
 
-#include "engine.h"
-#include "event_heap.h"
+#include "fleet_handover.h"
 #include "grow.h"
 #include "tell.h"
-#include "vllm_page.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,43 +22,6 @@ enum event_kind {
 };
 
 enum { PROGRESS_EVERY = 256 };
-
-struct flight {
-    struct engine_request request;
-    lbroute_ticket ticket;
-    bool known;             /* The host knows of it. */
-    uint32_t next_follower; /* The next that follows the same request. */
-    uint32_t first_follower;
-};
-
-struct server {
-    struct engine *engine;
-    bool stepping;
-    bool restart_due; /* At the end of the step, which comes to nothing. */
-    bool down;
-};
-
-struct fleet {
-    const struct workload *workload;
-    const struct fleet_options *options;
-    struct fleet_log *log;
-    struct host *host;
-    struct event_heap events;
-    struct flight *flights; /* By request. */
-    struct server *servers; /* By target. */
-    uint32_t *queue;        /* Of the host: places [head, tail). */
-    size_t queue_head;
-    size_t queue_tail;
-    size_t waiting; /* In the router's queue. */
-    uint64_t alarm; /* The next one that counts; UINT64_MAX: none. */
-    size_t in_flight;
-    size_t recent; /* The first of the arrivals within MODE_WINDOW_NS. */
-    struct vllm_page page; /* The latest scrape. */
-    struct kv_feed kv;
-    size_t arrived;
-    size_t done;
-    uint64_t now;
-};
 
 /* Passed to the engine's listener. */
 struct step_context {
@@ -216,66 +177,10 @@ static bool dispatch(struct fleet *fleet, uint32_t index)
     return true;
 }
 
-/* Whoever is under way stays so, but the new router does not know them. */
-static void forget_flights(struct fleet *fleet)
-{
-    for (size_t i = 0; i < fleet->workload->count; i++) {
-        fleet->log->handover.forgotten += fleet->flights[i].known;
-        fleet->flights[i].known = false;
-    }
-}
-
-static void open_host(struct fleet *fleet, const struct host_options *options)
-{
-    fleet->host = host_create(options, fleet->workload);
-    fleet->kv.host = fleet->host;
-    fleet->kv.plain = host_is_peer(fleet->host);
-    if (fleet->kv.plain && fleet->kv.count > 0)
-        host_watch_events(fleet->host, kv_feed_run, &fleet->kv);
-}
-
-/* Another process, with another seed: it knows the fleet and, if wanted, what
- * the one before had learned; peers have no way to tell. */
-static void replace_router(struct fleet *fleet)
-{
-    struct host_options options = fleet->options->host;
-    size_t length = 0;
-    void *bytes = NULL;
-
-    if (fleet->options->handover.how == FLEET_BEGINS_WITH_SNAPSHOT &&
-        !host_is_peer(fleet->host))
-        bytes = host_snapshot(fleet->host, fleet->now, &length);
-    host_destroy(fleet->host);
-    options.seed++;
-    open_host(fleet, &options);
-    if (bytes != NULL)
-        host_restore(fleet->host, bytes, length, fleet->now);
-    free(bytes);
-    fleet->log->handover.snapshot_bytes = length;
-    forget_flights(fleet);
-}
-
-static void hand_over(struct fleet *fleet)
-{
-    fleet->log->handover.done = true;
-    fleet->log->handover.at_ns = fleet->now;
-    if (fleet->options->handover.how != FLEET_BEGINS_NOT)
-        replace_router(fleet);
-}
-
-static bool is_due(const struct fleet *fleet)
-{
-    const struct fleet_handover_options *options = &fleet->options->handover;
-
-    return options->wanted && options->by_part && !fleet->log->handover.done &&
-           (double)fleet->arrived >=
-               options->at * (double)fleet->workload->count;
-}
-
 static void arrive(struct fleet *fleet, uint32_t index)
 {
-    if (is_due(fleet))
-        hand_over(fleet);
+    if (fleet_handover_is_due(fleet))
+        fleet_hand_over(fleet);
     fleet->log->outcomes[index].arrived = fleet->now;
     fleet->log->arrivals[fleet->arrived++] = index;
     if (fleet->queue_head == fleet->queue_tail && dispatch(fleet, index)) {
@@ -472,7 +377,7 @@ static void handle(struct fleet *fleet, const struct heap_event *event)
         come_back(fleet, event->index);
         break;
     case EVENT_HANDOVER:
-        hand_over(fleet);
+        fleet_hand_over(fleet);
         break;
     case EVENT_ALARM:
         ring(fleet);
@@ -589,7 +494,7 @@ void fleet_run(const struct workload *workload,
     kv_feed_init(&fleet.kv, workload, &options->kv, log->target_count);
     create_servers(&fleet);
     vllm_page_init(&fleet.page, workload->adapters);
-    open_host(&fleet, &options->host);
+    fleet_open_host(&fleet, &options->host);
     fleet.flights = grow_zeroed(workload->count, sizeof *fleet.flights);
     fleet.queue = grow_zeroed(workload->count, sizeof *fleet.queue);
     link_followers(&fleet);

@@ -51,8 +51,7 @@ static void create_router(struct host *host, const struct host_options *options)
     router.ticket_ttl = ticket_ttl_ns;
     router.max_tickets = (uint32_t)options->max_requests;
     router.single_threaded = 1;
-    /* Those of one run recognise the same sessions. */
-    if (options->restarts)
+    if (options->keeps_digest_key)
         memset(router.digest_key, 1, sizeof router.digest_key);
     require(lbroute_router_create(&router, &host->router), "router");
 }

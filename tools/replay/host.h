@@ -39,7 +39,8 @@ struct host_options {
     double deadline_s; /**< Time until a request must have its slot; 0: none. */
     host_extend extend; /**< NULL: nothing is added. */
     void *extend_context;
-    bool restarts; /**< It is not the only one of this run. */
+    bool keeps_digest_key; /**< All routers of a run recognise the same
+                              sessions. */
 };
 
 struct host;

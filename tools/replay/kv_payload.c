@@ -230,11 +230,6 @@ void kv_payload_removed(struct kv_payload *payload, enum kv_form form,
     put_group(payload, form);
 }
 
-void kv_payload_cleared(struct kv_payload *payload, enum kv_form form)
-{
-    open_event(payload, form, "AllBlocksCleared", 0);
-}
-
 void kv_payload_end(struct kv_payload *payload, uint32_t rank)
 {
     put_whole(payload, rank);

@@ -49,9 +49,6 @@ void kv_payload_stored(struct kv_payload *payload, enum kv_form form,
 void kv_payload_removed(struct kv_payload *payload, enum kv_form form,
                         uint64_t hash);
 
-/** Adds an event: the cache is empty. */
-void kv_payload_cleared(struct kv_payload *payload, enum kv_form form);
-
 /** Ends the batch with the rank of its publisher. */
 void kv_payload_end(struct kv_payload *payload, uint32_t rank);
 

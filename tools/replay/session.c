@@ -231,7 +231,7 @@ static void run_strategy(void *context, size_t index)
                  .deadline_s = options->deadline_s,
                  .extend = own != NULL ? own->extend : NULL,
                  .extend_context = own != NULL ? own->context : NULL,
-                 .restarts = options->handover.wanted},
+                 .keeps_digest_key = options->handover.wanted},
         .refuses_full = refuses_full(options, strategy),
         .kv = kv_options(options, strategy, round->seed),
         .restarts = options->restarts,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "peer.h"
 
+#include "../choices.h"
+
 #include <string.h>
 
 /* In the order in which they are listed and run. */
@@ -27,8 +29,7 @@ const struct peer_rule *peer_rule_find(const char *name, size_t length)
     const struct peer_rule *rule;
 
     for (size_t i = 0; (rule = peer_rule_at(i)) != NULL; i++)
-        if (strlen(rule->name) == length &&
-            memcmp(rule->name, name, length) == 0)
+        if (choices_is(name, length, rule->name))
             return rule;
     return NULL;
 }
@@ -44,8 +45,7 @@ const struct peer_param *peer_param_find(const char *name, size_t length)
     rule = peer_rule_find(name, (size_t)(dot - name));
     rest = length - (size_t)(dot - name) - 1;
     for (size_t i = 0; rule != NULL && i < rule->param_count; i++)
-        if (strlen(rule->params[i].name) == rest &&
-            memcmp(rule->params[i].name, dot + 1, rest) == 0)
+        if (choices_is(dot + 1, rest, rule->params[i].name))
             return &rule->params[i];
     return NULL;
 }

@@ -30,7 +30,8 @@ void peer_index_release(struct peer_index *index)
     index->memories = NULL;
 }
 
-uint64_t peer_index_blocks(const struct peer_index *index, uint64_t tokens)
+/* Blocks that so many tokens fill, at least one. */
+static uint64_t blocks_of(const struct peer_index *index, uint64_t tokens)
 {
     uint64_t blocks = tokens / index->view->block_tokens;
 
@@ -39,9 +40,9 @@ uint64_t peer_index_blocks(const struct peer_index *index, uint64_t tokens)
 
 static uint64_t capacity_of(const struct peer_index *index, size_t target)
 {
-    return peer_index_blocks(
-        index, index->capacity > 0 ? index->capacity
-                                   : index->view->targets[target].cache_tokens);
+    return blocks_of(index, index->capacity > 0
+                                ? index->capacity
+                                : index->view->targets[target].cache_tokens);
 }
 
 /* Not before the first use: whether there are events is known late. */

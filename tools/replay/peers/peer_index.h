@@ -41,7 +41,4 @@ uint32_t peer_index_tokens(struct peer_index *index, uint32_t target,
 void peer_index_sent(struct peer_index *index, uint32_t target,
                      const struct peer_request *request);
 
-/** Blocks that so many tokens fill, at least one. */
-uint64_t peer_index_blocks(const struct peer_index *index, uint64_t tokens);
-
 #endif
