@@ -110,7 +110,7 @@ class Secure(Case):
         """Waits until a metric has that value."""
         end = time.monotonic() + 10
         while gateway.metric(name) != value:
-            self.assertLess(time.monotonic(), end, gateway.stderr())
+            self.assertLess(time.monotonic(), end, gateway.output())
             time.sleep(0.02)
 
     def ask(self, gateway):
@@ -213,7 +213,7 @@ class Secure(Case):
     def reload(self, gateway):
         """On the operator's port, whoever it is."""
         request = urllib.request.Request(
-            f"https://127.0.0.1:{gateway.admin}/api/reload", b"{}",
+            f"https://127.0.0.1:{gateway.admin_port}/api/reload", b"{}",
             {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=10,
                                     context=UNKNOWN) as found:
@@ -222,14 +222,14 @@ class Secure(Case):
     def test_certificates_are_renewed(self):
         """On both ports; connections that are open go on."""
         gateway = self.both_ports(self.plain_engine())
-        held = http.client.HTTPSConnection("127.0.0.1", gateway.admin,
+        held = http.client.HTTPSConnection("127.0.0.1", gateway.admin_port,
                                            timeout=10, context=UNKNOWN)
         self.addCleanup(held.close)
         for name in ("here", "there"):
             self.renew(name)
             self.reload(gateway)
             self.assertEqual(self.shown(gateway.port), name)
-            self.assertEqual(self.shown(gateway.admin), name)
+            self.assertEqual(self.shown(gateway.admin_port), name)
             held.request("GET", "/health")
             self.assertEqual(held.getresponse().read()[:1], b"{")
 
@@ -241,14 +241,14 @@ class Secure(Case):
         with open(self.file("own.pem"), "w", encoding="ascii") as file:
             file.write("nothing")
         self.reload(gateway)
-        self.assertEqual(gateway.stderr().count("cannot read the cert"), 2)
+        self.assertEqual(gateway.output().count("cannot read the cert"), 2)
         gateway.write({"a": f"http://127.0.0.1:{engine.port}"})
         self.reload(gateway)
         for port in ("listen", "admin"):
             self.assertIn(f"{port}.tls is given up at the next start",
-                          gateway.stderr())
+                          gateway.output())
         self.assertEqual(self.shown(gateway.port), "here")
-        self.assertEqual(self.shown(gateway.admin), "here")
+        self.assertEqual(self.shown(gateway.admin_port), "here")
 
     def test_reload_that_fails(self):
         """Leaves trust as it was. Pools come before others go: twice as many
@@ -261,9 +261,9 @@ class Secure(Case):
         gateway = self.gateway(target["a"])
         for name, authority in (("one", "ca.pem"), ("other", "there.pem")):
             gateway.write(target, f"tls: {{ca_file: {self.file(authority)}}}")
-            with open(gateway.path, encoding="utf-8") as file:
+            with open(gateway.config, encoding="utf-8") as file:
                 text = file.read()
-            with open(gateway.path, "w", encoding="utf-8") as file:
+            with open(gateway.config, "w", encoding="utf-8") as file:
                 file.write(text.replace("pools:\n", "pools:\n" + "".join(
                     f"  - name: {name}{i}\n" for i in range(600))))
             gateway.signal(signal.SIGHUP)
