@@ -36,6 +36,7 @@ WORKLOADS = (
 SET_UPS = (
     ("1 router", ("--routers", "1")),
     ("4, none", ("--routers", "4:none")),
+    ("4, 0.02 s", ("--routers", "4", "--delta-interval", "0.02")),
     ("4, 0.05 s", ("--routers", "4", "--delta-interval", "0.05")),
     ("4, 0.1 s", ("--routers", "4", "--delta-interval", "0.1")),
     ("4, 0.5 s", ("--routers", "4", "--delta-interval", "0.5")),
