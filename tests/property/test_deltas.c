@@ -14,6 +14,7 @@
 
 #include "api.h"
 #include "check.h"
+#include "heap.h"
 #include "prng.h"
 
 #define BEGIN (UINT64_C(1000) * SECOND)
@@ -491,6 +492,254 @@ static void loads_in_any_order(void **state)
     }
 }
 
+/* ---- prompts in any order ---- */
+
+enum { TOLD = 60, PROMPT_MOST = 400 };
+
+/* Prompts of a few words that begin alike again and again. */
+static void make_prompt(struct rng *rng, char *prompt)
+{
+    static const char *const words[] = {"harbour ", "map ", "glass ", "coin "};
+    uint32_t count = 1 + rng_below(rng, 30);
+
+    prompt[0] = 0;
+    for (uint32_t i = 0; i < count; i++)
+        strcat(prompt, words[rng_below(rng, 10) ? i % 4 : rng_below(rng, 4)]);
+}
+
+static void compare_parts(struct gateway *a, struct gateway *b,
+                          const char *prompt)
+{
+    lbroute_candidate candidates[2][TARGETS];
+    lbroute_decision decision;
+    lbroute_request request;
+    struct gateway *both[2] = {a, b};
+    size_t count;
+
+    for (size_t i = 0; i < 2; i++) {
+        api_request(&request, both[i]->pool);
+        request.prompt = prompt;
+        request.prompt_len = strlen(prompt);
+        CHECK_I(api_explain(both[i]->router, &request, BEGIN, &decision,
+                            candidates[i], TARGETS, &count),
+                LBROUTE_OK);
+        CHECK_U(count, TARGETS);
+    }
+    for (size_t i = 0; i < TARGETS; i++)
+        for (size_t j = 0; j < TARGETS; j++)
+            if (index_of(a, candidates[0][i].target) ==
+                index_of(b, candidates[1][j].target))
+                CHECK_I(candidates[0][i].prefix_matched,
+                        candidates[1][j].prefix_matched);
+}
+
+/* Two that are told the same, in another order and now and then twice, know the
+ * same. */
+static void prompts_in_any_order(void **state)
+{
+    static char prompts[TOLD][PROMPT_MOST];
+    (void)state;
+
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct gateway from, to[2];
+        struct delta deltas[TOLD];
+        struct rng rng;
+        double mode = seed % 2 ? 1 : 0;
+
+        rng_seed(&rng, seed);
+        start(&from, "cache_aware", seed);
+        for (uint64_t i = 0; i < 2; i++) {
+            start(&to[i], "cache_aware", 100 * seed + i);
+            api_set(to[i].router, to[i].pool, "cache_aware.mode", mode);
+            api_set(to[i].router, to[i].pool, "prefix.block_bytes", 16);
+        }
+        api_set(from.router, from.pool, "cache_aware.mode", mode);
+        api_set(from.router, from.pool, "prefix.block_bytes", 16);
+        for (size_t i = 0; i < TOLD; i++) {
+            for (uint32_t j = rng_below(&rng, 3); j--;) {
+                lbroute_decision decision;
+                make_prompt(&rng, prompts[i]);
+                pick(&from, prompts[i], NULL, BEGIN, &decision);
+            }
+            deltas[i] = export_delta(&from, BEGIN);
+        }
+        for (size_t i = 0; i < TOLD; i++)
+            apply(&to[0], &deltas[i], BEGIN, 0);
+        for (size_t i = TOLD; i--;) {
+            apply(&to[1], &deltas[i], BEGIN, 0);
+            apply(&to[1], &deltas[i + rng_below(&rng, (uint32_t)(TOLD - i))],
+                  BEGIN, 0);
+        }
+        for (size_t i = 0; i < TOLD; i++)
+            compare_parts(&to[0], &to[1], prompts[i]);
+        for (size_t i = 0; i < TOLD; i++)
+            free(deltas[i].bytes);
+        end(&from);
+        end(&to[0]);
+        end(&to[1]);
+    }
+}
+
+/* ---- bounds ---- */
+
+static lbroute_delta_stats stats_of(struct gateway *gateway)
+{
+    lbroute_delta_stats stats;
+
+    lbroute_delta_stats_init(&stats, sizeof stats);
+    CHECK_I(lbroute_get_delta_stats(gateway->router, BEGIN, &stats),
+            LBROUTE_OK);
+    return stats;
+}
+
+/* Whatever the room: what fits is told, and what does not stays; a refusal
+ * changes nothing and says what would do. */
+static void any_room(void **state)
+{
+    static uint8_t bytes[MOST_BYTES];
+    (void)state;
+
+    for (size_t room = 0; room < 3000; room += 7) {
+        struct gateway a, b;
+        lbroute_decision decision;
+        lbroute_delta_result result;
+        uint64_t told = 0;
+
+        start(&a, "cache_aware", 1);
+        start(&b, "cache_aware", 2);
+        for (int i = 0; i < 6; i++)
+            pick(&a, long_prompt + 50 * i, NULL, BEGIN, &decision);
+        CHECK_U(stats_of(&a).pending, 6);
+        lbroute_delta_result_init(&result, sizeof result);
+        while (told < 6) {
+            size_t length = 0;
+            uint64_t pending = stats_of(&a).pending;
+            int code =
+                lbroute_delta_export(a.router, BEGIN, bytes, room, &length);
+            if (code) {
+                CHECK_I(code, LBROUTE_ERR_BUFFER);
+                CHECK(length > room);
+                CHECK_U(stats_of(&a).pending, pending);
+                CHECK_I(lbroute_delta_export(a.router, BEGIN, bytes, length,
+                                             &length),
+                        LBROUTE_OK);
+            } else {
+                CHECK(length <= room);
+            }
+            CHECK_I(
+                lbroute_delta_apply(b.router, bytes, length, BEGIN, 0, &result),
+                LBROUTE_OK);
+            CHECK_U(result.prompts, pending - stats_of(&a).pending);
+            told += result.prompts;
+        }
+        end(&a);
+        end(&b);
+    }
+}
+
+/* What is not collected in time gives way, oldest first. */
+static void full_of_news(void **state)
+{
+    (void)state;
+    struct gateway a, b;
+    lbroute_router_options options;
+    lbroute_decision decision;
+
+    default_options(&options, 1);
+    options.max_delta_bytes = 4096;
+    start_with(&a, "cache_aware", &options);
+    start(&b, "cache_aware", 2);
+    for (int i = 0; i < 100; i++) {
+        char prompt[8] = {(char)('0' + i / 10), (char)('0' + i % 10), 0};
+        pick(&a, prompt, NULL, BEGIN, &decision);
+    }
+    lbroute_delta_stats before = stats_of(&a);
+    CHECK_U(before.pending + before.dropped, 100);
+    CHECK(before.dropped > 0);
+    CHECK_U(carry(&a, &b, BEGIN).prompts, before.pending);
+    pick(&b, "99", NULL, BEGIN, &decision);
+    CHECK_I(decision.prefix_matched, decision.prefix_total);
+    pick(&b, "00", NULL, BEGIN, &decision);
+    CHECK_I(decision.prefix_matched, 0);
+    end(&a);
+    end(&b);
+}
+
+/* More routers than are listened to: those that were heard last count. */
+static void too_many_peers(void **state)
+{
+    (void)state;
+    struct gateway to, from[4];
+    lbroute_router_options options;
+    lbroute_decision decision;
+
+    default_options(&options, 1);
+    options.max_peers = 3;
+    start_with(&to, "least_connections", &options);
+    for (uint64_t i = 0; i < 4; i++) {
+        start(&from[i], "least_connections", 10 + i);
+        pick(&from[i], NULL, NULL, BEGIN, &decision);
+        carry(&from[i], &to, BEGIN);
+        CHECK_U(stats_of(&to).peers, i < 3 ? i + 1 : 3);
+    }
+    double sum = 0;
+    for (size_t i = 0; i < TARGETS; i++)
+        sum += others_of(&to, i, BEGIN);
+    CHECK(sum == 3);
+    for (size_t i = 0; i < 4; i++)
+        end(&from[i]);
+    end(&to);
+}
+
+/* ---- without memory ---- */
+
+static void without_memory(void **state)
+{
+    static uint8_t bytes[MOST_BYTES];
+    (void)state;
+
+    for (uint64_t after = 0; after < 12; after++) {
+        struct gateway a, b;
+        struct heap heap = {0};
+        lbroute_router_options options;
+        lbroute_decision decision;
+        size_t length = 0;
+
+        default_options(&options, 1);
+        heap_attach(&heap, &options);
+        start_with(&a, "cache_aware", &options);
+        start(&b, "cache_aware", 2);
+        pick(&a, long_prompt, NULL, BEGIN, &decision);
+        heap.fail_at = heap.calls + 1 + after;
+        int code =
+            lbroute_delta_export(a.router, BEGIN, bytes, sizeof bytes, &length);
+        heap.fail_at = 0;
+        if (code) {
+            CHECK_I(code, LBROUTE_ERR_NO_MEMORY);
+            CHECK_U(stats_of(&a).pending, 1);
+            CHECK_U(stats_of(&a).exported, 0);
+        }
+        pick(&b, long_prompt, NULL, BEGIN, &decision);
+        struct delta delta = export_delta(&b, BEGIN);
+        heap.fail_at = heap.calls + 1 + after;
+        code = lbroute_delta_apply(a.router, delta.bytes, delta.length, BEGIN,
+                                   0, NULL);
+        heap.fail_at = 0;
+        if (code) {
+            CHECK_I(code, LBROUTE_ERR_NO_MEMORY);
+            CHECK_U(stats_of(&a).applied, 0);
+            CHECK_U(stats_of(&a).peers, 0);
+            apply(&a, &delta, BEGIN, 0);
+        }
+        CHECK_U(stats_of(&a).applied, 1);
+        CHECK_U(stats_of(&a).peers, 1);
+        free(delta.bytes);
+        end(&a);
+        end(&b);
+        CHECK_U(heap.live, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -502,6 +751,11 @@ int main(void)
         cmocka_unit_test(load_counts),
         cmocka_unit_test(reports_include_peers),
         cmocka_unit_test(loads_in_any_order),
+        cmocka_unit_test(prompts_in_any_order),
+        cmocka_unit_test(any_room),
+        cmocka_unit_test(full_of_news),
+        cmocka_unit_test(too_many_peers),
+        cmocka_unit_test(without_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
