@@ -529,8 +529,7 @@ static void compare_parts(struct gateway *a, struct gateway *b,
         for (size_t j = 0; j < TARGETS; j++)
             if (index_of(a, candidates[0][i].target) ==
                 index_of(b, candidates[1][j].target))
-                CHECK_I(candidates[0][i].prefix_matched,
-                        candidates[1][j].prefix_matched);
+                CHECK_SAME(candidates[0][i].score, candidates[1][j].score);
 }
 
 /* Two that are told the same, in another order and now and then twice, know the
