@@ -12,7 +12,7 @@ matplotlib.rcParams.update({
 # pylint: disable=wrong-import-position
 from matplotlib import pyplot, ticker
 
-INK = "#6e7781"
+INK = "#768390"
 OWN = "#3b82f6"
 OTHERS = ("#d97706", "#16a34a")
 LABEL_GAP = 0.062  # of the height of a chart, between two labels
