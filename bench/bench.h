@@ -124,6 +124,7 @@ void bench_suite_snapshot(bench_list *list);
 void bench_suite_delta(bench_list *list);
 void bench_suite_ingest(bench_list *list);
 void bench_suite_kv(bench_list *list);
+void bench_suite_memory(bench_list *list);
 
 /* Keeps a value that was computed, so that no compiler drops the work. */
 void bench_keep(uint64_t value);

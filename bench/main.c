@@ -25,6 +25,7 @@ static void add_all(bench_list *list, const bench_text *text)
     bench_suite_delta(list);
     bench_suite_ingest(list);
     bench_suite_kv(list);
+    bench_suite_memory(list);
 }
 
 static int is_wanted(const bench_case *test, const bench_options *options)
