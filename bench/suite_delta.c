@@ -113,8 +113,8 @@ static void serve(gateways *self, sender *from)
 
 static void export(gateways *self, sender *from)
 {
-    bench_check(lbroute_delta_export(from->router, self->now, from->bytes,
-                                     ROOM, &from->length),
+    bench_check(lbroute_delta_export(from->router, self->now, from->bytes, ROOM,
+                                     &from->length),
                 "delta_export");
 }
 
