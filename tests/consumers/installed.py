@@ -88,6 +88,14 @@ def with_pkg_config(prefix, folder):
                         "-Wl,--gc-sections")
 
 
+def moved(prefix, folder):
+    """A copy elsewhere, since CMake's package holds no path of its own."""
+    place = folder / f"moved {prefix.library}"
+    if not place.exists():
+        shutil.copytree(prefix.path, place, symlinks=True)
+    return place
+
+
 def cmake_project(folder):
     project = folder / "cmake project"
     project.mkdir(exist_ok=True)
@@ -100,7 +108,7 @@ def cmake(prefix, folder, asked, fails=False, **settings):
     """Configures the project; returns its new build folder."""
     name = f"cmake {prefix.library} {asked} {len(settings)}"
     run(["cmake", "-S", cmake_project(folder), "-B", folder / name,
-         f"-DCMAKE_PREFIX_PATH={prefix.path}", f"-DASKED={asked}",
+         f"-DCMAKE_PREFIX_PATH={moved(prefix, folder)}", f"-DASKED={asked}",
          *[f"-D{key}={value}" for key, value in settings.items()]],
         {**prefix.context.compilers, **prefix.env}, fails)
     return folder / name
