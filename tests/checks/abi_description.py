@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ElementTree
 DESCRIBE = [
     "--drop-private-types", "--exported-interfaces-only", "--no-comp-dir-path",
     "--no-corpus-path", "--no-show-locs", "--no-parameter-names",
-    "--no-elf-needed"]
+    "--no-elf-needed", "--type-id-style", "hash"]
 
 
 def parse(text):
