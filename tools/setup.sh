@@ -15,7 +15,7 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config libxxhash-dev
 python_packages=(python3-dev python3-venv)
 chart_packages=(python3 python3-matplotlib)
 test_packages=(g++ clang libclang-rt-14-dev clang-format-14 libcmocka-dev
-    libmsgpack-dev doxygen openssl)
+    libmsgpack-dev doxygen openssl abigail-tools cmake reuse)
 
 # What the gateway is tested with besides: official clients, a browser.
 # Node.js may come from elsewhere.

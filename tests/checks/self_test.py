@@ -279,7 +279,7 @@ class Files(unittest.TestCase):
     def test_walk_leaves_build_output_out(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            for path in ("src/a.c", "build/b.c", "src/out/meson-private/x",
+            for path in ("src/a.c", "build/b.c", "src/.git", "src/out/meson-private/x",
                          "src/out/c.c", ".git/d.c", "subprojects/x/e.c",
                          "subprojects/packagefiles/f.c"):
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
