@@ -132,6 +132,7 @@ static void set_keys(struct lbroute_router *router,
         key.k1 = lbr_hash_pair(options->seed, 2);
     }
     router->kv_secret = lbr_digest(key, "blocks", 6);
+    router->table_secret = lbr_digest(key, "tables", 6);
     router->session_key = key;
     router->client_key = key;
     router->client_key.k1 ^= UINT64_C(0x636c69656e74); /* "client" */
@@ -161,9 +162,10 @@ static void set_tables(struct lbroute_router *router,
     lbr_sessions_init(&router->sessions, memory, options->max_sessions);
     lbr_scratches_init(&router->scratches, memory);
     lbr_stages_init(&router->stages, memory, options->max_scorers);
-    lbr_prices_init(&router->prices, memory, options->max_prices);
+    lbr_prices_init(&router->prices, memory, options->max_prices,
+                    router->table_secret);
     lbr_kv_store_init(&router->kv, memory, options->max_kv_blocks,
-                      options->max_kv_sources);
+                      options->max_kv_sources, router->table_secret);
     lbr_kv_guesses_init(&router->guesses, memory, options->max_kv_blocks);
 }
 

@@ -60,6 +60,9 @@ struct lbroute_router {
     struct lbr_digest_key session_key, client_key;
     uint64_t trial_seed; /* of the trials of adaptive pools */
     uint64_t kv_secret;  /* keys of blocks begin with it */
+    /* Mixed into the keys of every table that strangers can fill, so that they
+     * cannot know which of them share a place. */
+    uint64_t table_secret;
     char header_prefix[LBROUTE_NAME_MAX + 1];
 };
 
