@@ -120,8 +120,9 @@ int lbroute_router_estimate(const lbroute_router_options *in, size_t *bytes)
     return LBROUTE_OK;
 }
 
-/* Session and client digests must differ for equal bytes. Keys of blocks begin
- * alike in routers of the same key, which a snapshot may go between. */
+/* Session and client digests must differ for equal bytes, and from all that the
+ * router keeps for itself: they are shown. Keys of blocks begin alike in routers
+ * of the same key, which a snapshot may go between. */
 static void set_keys(struct lbroute_router *router,
                      const lbroute_router_options *options)
 {
@@ -131,8 +132,10 @@ static void set_keys(struct lbroute_router *router,
         key.k0 = lbr_hash_pair(options->seed, 1);
         key.k1 = lbr_hash_pair(options->seed, 2);
     }
-    router->kv_secret = lbr_digest(key, "blocks", 6);
-    router->table_secret = lbr_digest(key, "tables", 6);
+    router->own_key = key;
+    router->own_key.k1 ^= UINT64_C(0x726f75746572); /* "router" */
+    router->kv_secret = lbr_digest(router->own_key, "blocks", 6);
+    router->table_secret = lbr_digest(router->own_key, "tables", 6);
     router->session_key = key;
     router->client_key = key;
     router->client_key.k1 ^= UINT64_C(0x636c69656e74); /* "client" */

@@ -58,6 +58,7 @@ struct lbroute_router {
 
     /* Never change after creation: read without the lock. */
     struct lbr_digest_key session_key, client_key;
+    struct lbr_digest_key own_key; /* of nothing that is shown */
     uint64_t trial_seed; /* of the trials of adaptive pools */
     uint64_t kv_secret;  /* keys of blocks begin with it */
     /* Mixed into the keys of every table that strangers can fill, so that they

@@ -83,7 +83,7 @@ static void save_targets(struct lbr_saving *saving)
 /* The same in all routers whose digests are of the same key. */
 static uint64_t check_value(const struct lbroute_router *router)
 {
-    return lbr_digest(router->session_key, "snapshot", 8);
+    return lbr_digest(router->own_key, "snapshot", 8);
 }
 
 static void save_key(struct lbr_saving *saving)

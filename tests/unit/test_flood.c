@@ -346,6 +346,32 @@ static void models_made_up_by_waiters(void **state)
     fleet_close(&fleet);
 }
 
+/* Digests of sessions are shown to whoever chose the session's name. */
+static void no_digest_tells_a_secret(void **state)
+{
+    static const char *const names[] = {"blocks", "tables", "snapshot"};
+    struct fleet fleet;
+    (void)state;
+
+    open_router(&fleet, 1);
+    (void)fleet_add(&fleet);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        uint64_t client;
+
+        fleet.request.session = names[i];
+        fleet.request.session_len = strlen(names[i]);
+        fleet_serve(&fleet);
+        assert_int_equal(lbroute_client_digest(fleet.router, names[i],
+                                               strlen(names[i]), &client),
+                         0);
+        assert_true(fleet.decision.sticky_digest != fleet.router->kv_secret);
+        assert_true(fleet.decision.sticky_digest != fleet.router->table_secret);
+        assert_true(client != fleet.router->kv_secret);
+        assert_true(client != fleet.router->table_secret);
+    }
+    fleet_close(&fleet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +383,7 @@ int main(void)
         cmocka_unit_test(names_of_targets),
         cmocka_unit_test(pins_of_conversations),
         cmocka_unit_test(models_made_up_by_waiters),
+        cmocka_unit_test(no_digest_tells_a_secret),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
