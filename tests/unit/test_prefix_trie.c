@@ -272,10 +272,12 @@ static void the_head_of_a_prompt_is_kept(void **state)
     close_table(&table);
 }
 
+/* Prompts that differ in their first byte, whatever the order of bytes. */
 static void numbered_prompt(unsigned char *prompt, size_t length, uint32_t n)
 {
     memset(prompt, (int)(n % 251), length);
-    memcpy(prompt, &n, sizeof n);
+    for (size_t i = 0; i < sizeof n; i++)
+        prompt[i] = (unsigned char)(n >> (8 * i));
 }
 
 /* CA-09: a hit refreshes, so the hot prompt outlives newer ones. */
