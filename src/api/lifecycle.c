@@ -121,8 +121,8 @@ int lbroute_router_estimate(const lbroute_router_options *in, size_t *bytes)
 }
 
 /* Session and client digests must differ for equal bytes, and from all that the
- * router keeps for itself: they are shown. Keys of blocks begin alike in routers
- * of the same key, which a snapshot may go between. */
+ * router keeps for itself: they are shown. Keys of blocks begin alike in
+ * routers of the same key, which a snapshot may go between. */
 static void set_keys(struct lbroute_router *router,
                      const lbroute_router_options *options)
 {

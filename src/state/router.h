@@ -59,8 +59,8 @@ struct lbroute_router {
     /* Never change after creation: read without the lock. */
     struct lbr_digest_key session_key, client_key;
     struct lbr_digest_key own_key; /* of nothing that is shown */
-    uint64_t trial_seed; /* of the trials of adaptive pools */
-    uint64_t kv_secret;  /* keys of blocks begin with it */
+    uint64_t trial_seed;           /* of the trials of adaptive pools */
+    uint64_t kv_secret;            /* keys of blocks begin with it */
     /* Mixed into the keys of every table that strangers can fill, so that they
      * cannot know which of them share a place. */
     uint64_t table_secret;
