@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Shared by tools/build, tools/demo, tools/test, tools/test-python and
-# tools/update-charts, which source it. Sets `root`, the folder of the repository, and defines the functions
-# below.
+# Shared by tools/build, tools/demo, tools/test, tools/test-cross,
+# tools/test-python and tools/update-charts, which source it. Sets `root`, the
+# folder of the repository, and defines the functions below.
 # shellcheck shell=bash
 
 set -euo pipefail
@@ -84,4 +84,35 @@ configure() {
     fi
     [ ! -d "$dir/meson-private" ] || rm -rf "$dir"
     run_meson setup "$@" "$dir" "$root"
+}
+
+# ---- tests in stages ----
+
+summary=()
+passed=0
+failed=0
+
+# stage NAME COMMAND...: runs one stage and keeps its result for the summary.
+stage() {
+    local name=$1 begin=$SECONDS result=ok
+    shift
+    echo
+    echo "=== $name"
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        result=FAILED
+    fi
+    summary+=("$(printf '%-42s %-6s %4d s' "$name" "$result" \
+        $((SECONDS - begin)))")
+}
+
+# Prints a line a stage and how many passed; its status is 1 if any failed.
+summarise() {
+    echo
+    echo "=== Summary"
+    printf '%s\n' "${summary[@]}"
+    echo "stages: $passed passed, $failed failed"
+    [ "$failed" = 0 ]
 }
