@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzzes the texts that strangers choose, through the public API: names of
- * pools, targets, adapters and prices, sessions and clients, a router's header
- * prefix, and the headers that tell of a decision. A list of names is the model
- * of each table.
+ * pools, strategies, parameters, targets, adapters and prices, sessions and
+ * clients, blocks of prompts, a router's header prefix, and the headers that
+ * tell of a decision. A list of names is the model of each table.
  *
  *     program:    header prefix, then operations until the bytes run out
  *     operation:  what, text; what it needs besides is the text before
@@ -27,7 +27,7 @@ static const char *const strategies[PLACES] = {"cache_aware", "sticky_session",
                                                "lora_aware", "consistent_hash"};
 
 struct text {
-    char bytes[MOST_TEXT];
+    char bytes[MOST_TEXT + 1];
     size_t length;
 };
 
@@ -62,6 +62,7 @@ static void take_text(void)
         memset(text->bytes + text->length, take(), times);
         text->length += times;
     }
+    text->bytes[text->length] = '\0';
 }
 
 /* ---- the model ---- */
@@ -117,7 +118,19 @@ static uint64_t handle_of(const struct table *table, const struct text *name)
 
 /* ---- operations ---- */
 
-static void add_pool(void)
+static int is_strategy(const struct text *text)
+{
+    const char *name;
+
+    for (size_t i = 0; (name = lbroute_strategy_name(i)) != NULL; i++)
+        if (strlen(name) == text->length &&
+            memcmp(name, text->bytes, text->length) == 0)
+            return 1;
+    return text->length == 0; /* the default */
+}
+
+/* With one of the target's strategies, or with the text before as its name. */
+static void add_pool(uint8_t how)
 {
     const char *strategy = strategies[world.pools.count % PLACES];
     lbroute_pool_options options;
@@ -127,11 +140,15 @@ static void add_pool(void)
     lbroute_pool_options_init(&options, sizeof options);
     options.name = world.text.bytes;
     options.name_len = world.text.length;
-    options.strategy = strategy;
-    options.strategy_len = strlen(strategy);
+    options.strategy = how & 1 ? world.before.bytes : strategy;
+    options.strategy_len = how & 1 ? world.before.length : strlen(strategy);
+    if (how & 1 && code != LBROUTE_ERR_NAME && !is_strategy(&world.before))
+        code = LBROUTE_ERR_NOT_FOUND;
     CHECK_I(lbroute_pool_add(world.router, &options, &pool), code);
     if (code == LBROUTE_OK)
         note(&world.pools, &world.text, pool);
+    else if (code == LBROUTE_ERR_EXISTS)
+        CHECK_U(pool, handle_of(&world.pools, &world.text));
 }
 
 static void add_target(void)
@@ -229,6 +246,54 @@ static void tell_adapters(uint8_t how)
             code);
 }
 
+static int is_parameter(const char *name)
+{
+    lbroute_param_info info;
+
+    lbroute_param_info_init(&info, sizeof info);
+    for (size_t i = 0; lbroute_param_get_info(i, &info) == LBROUTE_OK; i++)
+        if (strcmp(info.name, name) == 0)
+            return 1;
+    return 0;
+}
+
+static void ask_parameter(void)
+{
+    const char *name = world.text.bytes;
+    int code = is_parameter(name) ? LBROUTE_OK : LBROUTE_ERR_NOT_FOUND;
+    double value = 0;
+
+    if (world.pools.count == 0)
+        return;
+    CHECK_I(
+        lbroute_pool_get(world.router, world.pools.handles[0], name, &value),
+        code);
+    CHECK_I(lbroute_pool_set(world.router, world.pools.handles[0], name, value),
+            code);
+}
+
+/* The hash of a block says what stands in it, and nothing else. */
+static void hash_blocks(uint8_t how)
+{
+    const size_t unit = how & 1 ? 4 : 1, size = 1 + world.before.length % 16;
+    const size_t count = world.text.length / unit;
+    uint64_t blocks[MOST_TEXT], alone = 0;
+    size_t complete = 0, one = 0;
+
+    CHECK_I(lbroute_hash_blocks(world.text.bytes, count, unit, size, blocks,
+                                MOST_TEXT, &complete),
+            LBROUTE_OK);
+    CHECK_U(complete, count / size);
+    for (size_t i = 0; i < complete; i++) {
+        const char *at = world.text.bytes + i * size * unit;
+
+        CHECK_I(lbroute_hash_blocks(at, size, unit, size, &alone, 1, &one),
+                LBROUTE_OK);
+        CHECK_U(one, 1);
+        CHECK_U(alone, blocks[i]);
+    }
+}
+
 static uint64_t client_digest(const struct text *client)
 {
     uint64_t digest = 0, again = 0;
@@ -300,9 +365,9 @@ static void make_decision(void)
 static void operate(uint8_t what)
 {
     take_text();
-    switch (what / 2 % 8) {
+    switch (what / 2 % 10) {
     case 0:
-        add_pool();
+        add_pool(what);
         break;
     case 1:
         add_target();
@@ -322,8 +387,14 @@ static void operate(uint8_t what)
     case 6:
         pick(what);
         break;
-    default:
+    case 7:
         make_decision();
+        break;
+    case 8:
+        ask_parameter();
+        break;
+    default:
+        hash_blocks(what);
         break;
     }
 }
@@ -357,6 +428,7 @@ static void start(void)
     if (world.router)
         return;
     options.header_prefix_len = world.prefix.length = 0;
+    world.prefix.bytes[0] = '\0';
     CHECK_I(lbroute_router_create(&options, &world.router), LBROUTE_OK);
 }
 
@@ -367,7 +439,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     world.end = data + size;
     take_text();
     start();
-    world.prefix.bytes[world.prefix.length] = '\0';
     while (world.next < world.end) {
         world.now += SECOND;
         operate(take());

@@ -11,7 +11,8 @@ import sys
 
 FOLDER = pathlib.Path(__file__).parent / "corpus" / "names"
 
-POOL, TARGET, FIND, PRICE, NO_PRICE, ADAPTERS, PICK, DECISION = range(8)
+(POOL, TARGET, FIND, PRICE, NO_PRICE, ADAPTERS, PICK, DECISION, PARAMETER,
+ BLOCKS) = range(10)
 
 
 def text(content):
@@ -74,6 +75,14 @@ SEEDS = {
     "decision_high": program(b"X-", operation(DECISION, 255 * b"\xff")),
     "decision_low": program(
         b"X-", operation(DECISION, bytes(range(1, 128)) + 65 * b"\x01")),
+    "by_name": program(
+        b"X-", operation(FIND, b"kv_aware"), operation(POOL, b"a", 1),
+        operation(FIND, b"no strategy"), operation(POOL, b"b", 1),
+        operation(PARAMETER, b"queue.depth"), operation(PARAMETER, b"queue")),
+    "blocks": program(
+        b"X-", operation(BLOCKS, b"four"),
+        operation(BLOCKS, bytes(range(100))),
+        operation(BLOCKS, bytes(range(100)), 1), operation(BLOCKS, LONG)),
     "cut": program(b"X-", *FLEET)[:-3],
 }
 
