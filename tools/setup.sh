@@ -12,6 +12,7 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config libxxhash-dev
     zlib1g-dev liblzma-dev libjansson-dev libevent-dev libssl-dev
     libzmq3-dev libyaml-dev libyajl-dev)
 python_packages=(python3-dev python3-venv)
+chart_packages=(python3 python3-matplotlib)
 test_packages=(g++ clang libclang-rt-14-dev clang-format-14 libcmocka-dev
     libmsgpack-dev doxygen openssl)
 # The fuzzers; llvm-14 names the lines in their reports.
