@@ -110,7 +110,7 @@ static const struct config_key table[] = {
     NUMBER("router.seed", CONFIG_WHOLE, config, seed, 0, 18446744073709551615.0,
            "0", "of random choices; 0 is a new one at each start"),
     KEY("router.digest_key_env", CONFIG_TEXT, config, digest_key_env, "",
-        "variable with 32 hexadecimal digits, the key of digests; none: drawn"),
+        "variable with the key of digests, 32 hexadecimal digits; none: drawn"),
     KEY("router.header_prefix", CONFIG_NAME, config, header_prefix,
         "X-Lbroute-", "of the decision headers on every answer"),
 
@@ -139,8 +139,8 @@ static const struct config_key table[] = {
 
     SECTION("cluster", "other gateways before the same targets"),
     KEY("cluster.redis", CONFIG_TEXT, config, cluster.redis, "",
-        "redis:// or rediss://, user:password@ if any, host, port; none: each "
-        "gateway for itself"),
+        "redis:// or rediss://, user:password@ if any, host, port; none: "
+        "alone"),
     KEY("cluster.password_env", CONFIG_TEXT, config, cluster.password_env, "",
         "variable with the password, where the address has none"),
     KEY("cluster.channel", CONFIG_NAME, config, cluster.channel, "lbroute",
