@@ -124,17 +124,16 @@ static void on_up(struct redis_link *link)
                       (unsigned)server->port, link->options.purpose);
 }
 
-/* An answer may repeat what it was asked: never into the log if that was a
- * secret. */
+/* An answer may repeat what it was asked. That was a secret as long as two are
+ * due: then its first word, which says what kind it is, has to do. */
 static void on_refused(struct redis_link *link, const redisReply *reply)
 {
-    const char *password = link->options.server->password;
-    char text[sizeof link->told] = "";
-    int shown = (int)sizeof text - 1;
+    bool secret = link->due > 1;
+    int shown = (int)strcspn(reply->str, secret ? " " : "");
+    char text[sizeof link->told];
 
-    if (password[0] != '\0' && strstr(reply->str, password) != NULL)
-        shown = (int)strcspn(reply->str, " ");
-    snprintf(text, sizeof text, "%.*s", shown, reply->str);
+    snprintf(text, sizeof text, "%s%.*s", secret ? "AUTH is refused: " : "",
+             shown, reply->str);
     for (char *byte = text; *byte != '\0'; byte++)
         if ((unsigned char)*byte < 0x20 || *byte == 0x7f)
             *byte = '?';
