@@ -374,7 +374,7 @@ typedef struct lbroute_router_options {
      * entropy. */
     uint64_t origin;
     /** Bytes for what is to be told to other routers until
-     * lbroute_delta_export() collects it, taken at once; at most 2^30. 0
+     * lbroute_delta_export() collects it, taken at once; 4,096 to 2^30. 0
      * (default): deltas tell of load alone. A few seconds of prompts should
      * fit, as they are compared: as text, or 8 bytes for each block. */
     uint64_t max_delta_bytes;

@@ -97,6 +97,29 @@ void lbr_group_set_trie_kind(struct lbr_group *group, struct lbr_memory *memory,
         init_trie(group, memory);
 }
 
+struct lbr_comparison lbr_group_comparison(const struct lbr_group *group)
+{
+    const struct lbr_params *params = &group->members[0]->pool->params;
+    struct lbr_comparison comparison = {(uint8_t)group->trie_kind, 0, 0};
+
+    if (group->trie_kind != LBR_TRIE_BYTES) {
+        comparison.block_bytes = params->blocks.bytes;
+        comparison.block_tokens = params->blocks.tokens;
+    }
+    return comparison;
+}
+
+int lbr_group_compares(const struct lbr_group *group,
+                       const struct lbr_comparison *comparison)
+{
+    struct lbr_comparison own;
+
+    if (!group || !group->trie)
+        return 0;
+    own = lbr_group_comparison(group);
+    return lbr_comparison_same(&own, comparison);
+}
+
 struct lbr_group *lbr_group_create(struct lbr_memory *memory,
                                    const struct lbr_slab *targets,
                                    struct lbr_text tier, unsigned uses,

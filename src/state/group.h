@@ -13,6 +13,7 @@
 #include "models/prefix_trie_shares.h"
 #include "models/ring.h"
 #include "models/throughput.h"
+#include "state/comparison.h"
 #include "state/room.h"
 #include "state/target.h"
 
@@ -25,13 +26,6 @@ enum {
     LBR_USES_TRIE = 16,     /* prefixes that members have seen */
     LBR_USES_FORECAST = 32, /* latencies to expect */
     LBR_USES_PACE = 64      /* how long work takes, besides a forecast */
-};
-
-/* What a group's trie compares, and who pays for it. */
-enum lbr_trie_kind {
-    LBR_TRIE_BYTES,  /* the symbols themselves, budgets in bytes */
-    LBR_TRIE_BLOCKS, /* hashes of blocks, budgets in bytes */
-    LBR_TRIE_SHARED  /* hashes of blocks, capacity shared among clients */
 };
 
 struct lbr_group {
@@ -109,6 +103,13 @@ void lbr_group_keep_only(struct lbr_group *group, struct lbr_memory *memory,
  * kind already. */
 void lbr_group_set_trie_kind(struct lbr_group *group, struct lbr_memory *memory,
                              enum lbr_trie_kind kind);
+
+/* How a group that keeps a trie compares prompts. */
+struct lbr_comparison lbr_group_comparison(const struct lbr_group *group);
+
+/* Whether a group (NULL: none) keeps a trie that compares so. */
+int lbr_group_compares(const struct lbr_group *group,
+                       const struct lbr_comparison *comparison);
 
 /* Lets ring points follow weights, or not, in two steps: preparation builds the
  * new ring (returns 0 without memory), adoption takes it or throws it away. */

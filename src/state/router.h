@@ -15,6 +15,7 @@
 #include "state/room.h"
 #include "state/scratch.h"
 #include "state/session.h"
+#include "state/sharing.h"
 #include "state/stage.h"
 #include "state/ticket.h"
 
@@ -39,6 +40,7 @@ struct lbroute_router {
     struct lbr_price_catalog prices;
     struct lbr_kv_store kv;
     struct lbr_kv_guesses guesses;
+    struct lbr_sharing sharing;
     int adaptive_off;
 
     uint64_t arrivals; /* targets ever added */
@@ -120,6 +122,12 @@ void lbr_router_first_token(struct lbroute_router *router,
 void lbr_router_learn_latency(struct lbroute_router *router,
                               const struct lbr_ticket *ticket,
                               const lbroute_event *success);
+
+/* The same in all routers whose digests are of the same key. */
+static inline uint64_t lbr_router_key_check(const struct lbroute_router *router)
+{
+    return lbr_digest(router->session_key, "snapshot", 8);
+}
 
 /* Where the block sizes of a pool are published. */
 static inline struct lbr_published *lbr_router_block_sizes(

@@ -29,7 +29,7 @@ PIN(lbroute_allocator, allocate, 0);
 PIN(lbroute_allocator, release, 8);
 PIN(lbroute_allocator, user, 16);
 
-SIZE(lbroute_router_options, 144);
+SIZE(lbroute_router_options, 176);
 PIN(lbroute_router_options, size, 0);
 PIN(lbroute_router_options, allocator, 8);
 PIN(lbroute_router_options, seed, 32);
@@ -52,6 +52,11 @@ PIN(lbroute_router_options, max_kv_sources, 124);
 PIN(lbroute_router_options, max_waiting, 128);
 PIN(lbroute_router_options, reserved3, 132);
 PIN(lbroute_router_options, max_waiting_bytes, 136);
+PIN(lbroute_router_options, origin, 144);
+PIN(lbroute_router_options, max_delta_bytes, 152);
+PIN(lbroute_router_options, peer_ttl, 160);
+PIN(lbroute_router_options, max_peers, 168);
+PIN(lbroute_router_options, reserved4, 172);
 
 SIZE(lbroute_pool_options, 40);
 PIN(lbroute_pool_options, size, 0);
@@ -485,6 +490,34 @@ PIN(lbroute_restore_result, kv_blocks, 80);
 PIN(lbroute_restore_result, kv_blocks_skipped, 88);
 PIN(lbroute_restore_result, prices, 96);
 PIN(lbroute_restore_result, prices_skipped, 104);
+
+SIZE(lbroute_delta_result, 88);
+PIN(lbroute_delta_result, size, 0);
+PIN(lbroute_delta_result, origin, 8);
+PIN(lbroute_delta_result, sequence, 16);
+PIN(lbroute_delta_result, missing, 24);
+PIN(lbroute_delta_result, own, 28);
+PIN(lbroute_delta_result, repeated, 32);
+PIN(lbroute_delta_result, overtaken, 36);
+PIN(lbroute_delta_result, same_key, 40);
+PIN(lbroute_delta_result, sections_skipped, 44);
+PIN(lbroute_delta_result, targets, 48);
+PIN(lbroute_delta_result, targets_unknown, 52);
+PIN(lbroute_delta_result, prompts, 56);
+PIN(lbroute_delta_result, prompts_skipped, 64);
+PIN(lbroute_delta_result, sessions, 72);
+PIN(lbroute_delta_result, sessions_skipped, 80);
+
+SIZE(lbroute_delta_stats, 64);
+PIN(lbroute_delta_stats, size, 0);
+PIN(lbroute_delta_stats, origin, 8);
+PIN(lbroute_delta_stats, exported, 16);
+PIN(lbroute_delta_stats, pending, 24);
+PIN(lbroute_delta_stats, dropped, 32);
+PIN(lbroute_delta_stats, applied, 40);
+PIN(lbroute_delta_stats, repeated, 48);
+PIN(lbroute_delta_stats, peers, 56);
+PIN(lbroute_delta_stats, reserved0, 60);
 
 #else
 
