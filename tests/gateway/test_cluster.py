@@ -264,6 +264,7 @@ class Load(Cluster):
         self.open_requests(first)
         wait_for("its load", lambda: self.load(second) == 10)
         first.signal(signal.SIGTERM)
+        wait_for("draining", lambda: "draining" in first.output())
         self.assertEqual(first.stop(), 0)  # Breaks them off.
         wait_for("no load", lambda: self.load(second) == 0, 5)
 
