@@ -22,8 +22,10 @@ static void add_all(bench_list *list, const bench_text *text)
     bench_suite_signals(list);
     bench_suite_api(list);
     bench_suite_snapshot(list);
+    bench_suite_delta(list);
     bench_suite_ingest(list);
     bench_suite_kv(list);
+    bench_suite_memory(list);
 }
 
 static int is_wanted(const bench_case *test, const bench_options *options)

@@ -64,6 +64,8 @@ static const char HELP[] =
     "                          bytes held for each byte of distinct text\n"
     "  explain.N               answer with the verdict on each candidate\n"
     "  decision_header         all response headers of one decision\n"
+    "  memory.WHAT             no time: bytes that a router, a target, a\n"
+    "                          ticket or a session takes\n"
     "  peer.nginx_swrr.N       smooth weighted scan as in nginx, ten\n"
     "                          weights\n"
     "\n"

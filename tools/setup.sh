@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Shared by tools/build, tools/demo, tools/test and tools/test-python, which
-# source it. Sets `root`, the folder of the repository, and defines the functions
+# Shared by tools/build, tools/demo, tools/test, tools/test-python and
+# tools/update-charts, which source it. Sets `root`, the folder of the repository, and defines the functions
 # below.
 # shellcheck shell=bash
 
@@ -13,6 +13,7 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config libxxhash-dev
     zlib1g-dev liblzma-dev libjansson-dev libevent-dev libssl-dev
     libzmq3-dev libyaml-dev libyajl-dev libhiredis-dev)
 python_packages=(python3-dev python3-venv)
+chart_packages=(python3 python3-matplotlib)
 test_packages=(g++ clang libclang-rt-14-dev clang-format-14 libcmocka-dev
     libmsgpack-dev doxygen openssl)
 

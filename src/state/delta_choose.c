@@ -94,7 +94,7 @@ static size_t take_news(struct lbroute_router *router, size_t capacity,
         if (target) {
             bound = bound_of_item(item, prompt, target);
             symbols += item->length;
-            if (bound > capacity - content->bound ||
+            if (content->bound + bound > capacity ||
                 symbols > LBR_DELTA_MOST_SYMBOLS)
                 return bound;
             add(content, item, target, bound);
@@ -124,18 +124,18 @@ int lbr_delta_choose(struct lbroute_router *router, size_t capacity,
                      struct lbr_delta_content *content)
 {
     size_t refused;
+    int fits;
 
     memset(content, 0, sizeof *content);
     if (!take_room(router, content))
         return LBROUTE_ERR_NO_MEMORY;
     content->bound = FRAME;
     list_loads(router, content);
-    if (content->bound > capacity)
-        return LBROUTE_ERR_BUFFER;
-    if (capacity - content->bound > MOST_NEWS)
+    fits = content->bound <= capacity;
+    if (fits && capacity - content->bound > MOST_NEWS)
         capacity = content->bound + MOST_NEWS;
     refused = take_news(router, capacity, content);
-    if (!refused || content->collected)
+    if (fits && (!refused || content->collected))
         return LBROUTE_OK;
     content->bound += refused;
     return LBROUTE_ERR_BUFFER;

@@ -123,6 +123,28 @@ void lbr_peers_expire(struct lbroute_router *router)
             lbr_peer_set_load(router, peer_of(link), NULL, 0, LBR_NEVER);
 }
 
+static void count_ended(struct lbroute_router *router, uint64_t then, int adds)
+{
+    const struct lbr_peers *peers = &router->sharing.peers;
+    const struct lbr_link *link;
+
+    if (then < peers->until)
+        return;
+    for (link = peers->heard.next; link != &peers->heard; link = link->next)
+        if (peer_of(link)->until <= then)
+            count_rows(router, peer_of(link), adds);
+}
+
+void lbr_peers_hide(struct lbroute_router *router, uint64_t then)
+{
+    count_ended(router, then, 0);
+}
+
+void lbr_peers_show(struct lbroute_router *router, uint64_t then)
+{
+    count_ended(router, then, 1);
+}
+
 uint32_t lbr_peers_counting(const struct lbr_peers *peers, uint64_t now)
 {
     const struct lbr_link *link;

@@ -92,6 +92,11 @@ void lbr_peer_set_load(struct lbroute_router *router, struct lbr_peer *peer,
 /* Drops the load of those that were silent for too long. */
 void lbr_peers_expire(struct lbroute_router *router);
 
+/* Leaves out of account for a moment what will be over at |then|, and takes it
+ * in again. */
+void lbr_peers_hide(struct lbroute_router *router, uint64_t then);
+void lbr_peers_show(struct lbroute_router *router, uint64_t then);
+
 /* Peers whose load counts at |now|. */
 uint32_t lbr_peers_counting(const struct lbr_peers *peers, uint64_t now);
 

@@ -4,7 +4,10 @@
 docs/parameters.md is what the library's own table of parameters prints; it is
 written anew with --update. docs/strategies.md has a section for each strategy,
 in the library's order, and gives defaults and ranges only as they are.
-docs/headers.md explains each value that a header can have. The example in README.md is the compiled one. Links from page to page lead to a file.
+docs/headers.md explains each value that a header can have. The example in
+README.md is the compiled one. Links from page to page lead to a file and to a
+heading that is there; docs/index.md lists every page once; every strategy has
+a chart.
 
 usage: check_docs.py SOURCE_ROOT FACTS_PROGRAM [--update]
 """
@@ -102,16 +105,58 @@ def header_problems(page, header_values, strategies):
             if value not in strategies and f"`{value}`" not in page]
 
 
+def anchors(text):
+    """Anchors of a page's headings, as its readers on the web make them."""
+    text = re.sub(r"^(```.*?^```|    .*?)$", "", text,
+                  flags=re.MULTILINE | re.DOTALL)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+            for heading in re.findall(r"^#+ +(.*?) *$", text, re.MULTILINE)}
+
+
 def link_problems(root):
-    """Relative links of every Markdown page to files that are not there."""
+    """Relative links of every Markdown page to files, or to headings of other
+    pages, that are not there."""
     problems = []
     for path, full in repository.files(root):
         if not path.endswith(".md"):
             continue
         text = full.read_text(encoding="utf-8")
-        for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
-            if not (full.parent / link).exists():
+        for link, anchor in re.findall(r"\]\(([^)#:\s]+)(?:#([^)]*))?\)", text):
+            target = full.parent / link
+            if not target.exists():
                 problems.append(f"{path}: no file '{link}'")
+            elif anchor and link.endswith(".md") and anchor not in anchors(
+                    target.read_text(encoding="utf-8")):
+                problems.append(f"{path}: no heading '{link}#{anchor}'")
+    return problems
+
+
+def guide_problems(root):
+    """Pages that the first page does not list, or lists twice: the tree beside
+    the pages is made from its links."""
+    links = re.findall(r"\]\((\w+\.md)\)",
+                       (root / "docs" / "index.md").read_text("utf-8"))
+    pages = [path.name for path in sorted((root / "docs").glob("*.md"))]
+    return [f"docs/index.md links {links.count(page)} times to {page}"
+            for page in pages
+            if page != "index.md" and links.count(page) != 1]
+
+
+CHART_BYTES = 40000
+
+
+def chart_problems(root, page, strategies):
+    """Each section of strategies.md shows its own chart, or says why not."""
+    problems = []
+    for name in strategies:
+        start = page.find(f"## `{name}`")
+        section = page[start:page.find("\n## ", start + 1)]
+        if f"](images/{name}.svg)" not in section and (
+                "There is no chart" not in section):
+            problems.append(f"strategies.md shows no chart of {name}")
+    for chart in sorted((root / "docs" / "images").glob("*.svg")):
+        if chart.stat().st_size > CHART_BYTES:
+            problems.append(f"docs/images/{chart.name} is too large")
     return problems
 
 
@@ -138,6 +183,8 @@ def main():
         (root / "docs" / "headers.md").read_text(encoding="utf-8"),
         header_values, strategies)
     problems += link_problems(root)
+    problems += guide_problems(root)
+    problems += chart_problems(root, text, strategies)
     finish("docs", problems,
            len(strategies) + len(parameters) + len(header_values))
 

@@ -214,10 +214,44 @@ class Docs(unittest.TestCase):
     def test_links(self):
         with tempfile.TemporaryDirectory() as folder:
             page = pathlib.Path(folder) / "a.md"
-            page.write_text("[a](a.md#part) [b](https://b.example/x.md) [c](#x)")
+            page.write_text("# A `part`, and (x)\n"
+                            "[a](a.md#a-part-and-x) [b](https://b.example/x.md)"
+                            " [c](#x)")
             self.assertEqual([], check_docs.link_problems(folder))
-            page.write_text("[gone](gone.md)")
-            self.assertEqual(1, len(check_docs.link_problems(folder)))
+            for wrong in ("[gone](gone.md)", "# Part\n[a](a.md#other)",
+                          "    # code\n[a](a.md#code)"):
+                page.write_text(wrong)
+                self.assertEqual(1, len(check_docs.link_problems(folder)),
+                                 wrong)
+
+    def test_guides(self):
+        with tempfile.TemporaryDirectory() as folder:
+            docs = pathlib.Path(folder) / "docs"
+            docs.mkdir()
+            for page, links, problems in (
+                    ("a.md", "[a](a.md)", 0), ("b.md", "[a](a.md)", 1),
+                    ("b.md", "[a](a.md) [b](b.md) [b](b.md)", 1)):
+                (docs / page).touch()
+                (docs / "index.md").write_text(links)
+                found = check_docs.guide_problems(pathlib.Path(folder))
+                self.assertEqual(problems, len(found), links)
+
+    def test_charts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            images = pathlib.Path(folder) / "docs" / "images"
+            images.mkdir(parents=True)
+            chart = images / "rnd.svg"
+
+            def problems(section):
+                page = f"## `rnd`\n{section}\n## `other`\n"
+                return check_docs.chart_problems(pathlib.Path(folder), page,
+                                                 ["rnd"])
+            chart.write_bytes(b"x")
+            self.assertEqual([], problems("![a](images/rnd.svg)"))
+            self.assertEqual([], problems("There is no chart: why"))
+            self.assertEqual(1, len(problems("![a](images/other.svg)")))
+            chart.write_bytes(b"x" * (check_docs.CHART_BYTES + 1))
+            self.assertEqual(1, len(problems("![a](images/rnd.svg)")))
 
 
 class Files(unittest.TestCase):
