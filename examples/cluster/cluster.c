@@ -2,11 +2,11 @@
 #include "cluster.h"
 
 #include "cluster_message.h"
+#include "secret.h"
 
 #include <event2/event.h>
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
-#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -313,14 +313,6 @@ const struct cluster_peer *cluster_peer(const struct cluster *cluster,
     return NULL;
 }
 
-/* Memory that was freed may turn up in a core file. */
-static void forget(char *secret)
-{
-    if (secret != NULL)
-        OPENSSL_cleanse(secret, strlen(secret));
-    free(secret);
-}
-
 void cluster_close(struct cluster *cluster)
 {
     if (cluster == NULL)
@@ -331,7 +323,7 @@ void cluster_close(struct cluster *cluster)
     redis_link_free(cluster->listener);
     free(cluster->host);
     free(cluster->user);
-    forget(cluster->password);
+    secret_free(cluster->password);
     free(cluster->channel);
     free(cluster->bytes);
     free(cluster);

@@ -82,7 +82,8 @@ static bool send_now(struct redis_link *link,
     bool sent;
 
     memcpy(words, command->words, sizeof words);
-    len = redisFormatCommandArgv(&text, command->count, words, command->lens);
+    len = (int)redisFormatCommandArgv(&text, command->count, words,
+                                      command->lens);
     if (len < 0)
         return false;
     sent = bufferevent_write(link->bufev, text, (size_t)len) == 0;

@@ -226,10 +226,8 @@ static void test_signals(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_config),
-        cmocka_unit_test(test_cluster),
-        cmocka_unit_test(test_fleet),
-        cmocka_unit_test(test_prices),
+        cmocka_unit_test(test_config),  cmocka_unit_test(test_cluster),
+        cmocka_unit_test(test_fleet),   cmocka_unit_test(test_prices),
         cmocka_unit_test(test_signals),
     };
     int failed;
