@@ -469,6 +469,50 @@ class Page(Cluster):
         self.assertNotIn("redis", proxy.output())
 
 
+class Settings(Cluster):
+    """What the file says, and what else it meets."""
+
+    def setUp(self):
+        self.engines = [self.engine("--instant")]
+        self.server = self.redis()
+
+    def test_a_reload_changes_nothing_yet(self):
+        proxy = self.gateway(self.server, self.engines)
+        with open(proxy.config, encoding="utf-8") as file:
+            settings = json.load(file)
+        settings["cluster"]["channel"] = "other"
+        with open(proxy.config, "w", encoding="utf-8") as file:
+            json.dump(settings, file)
+        proxy.signal(signal.SIGHUP)
+        wait_for("a line", lambda: "cluster and digest_key_env take effect at "
+                 "the next start" in proxy.output())
+        self.assertEqual(proxy.status()["cluster"]["channel"], "lbroute")
+        redis_server.wait_for_listeners(self.server, "lbroute", 1)
+
+    def test_the_key_takes_the_place_of_a_saved_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "state")
+
+            def key_after(key):
+                """The key in the file after a gateway with this one."""
+                environment = {"LBROUTE_TEST_DIGEST": key} if key else {}
+                router = {"digest_key_env": "LBROUTE_TEST_DIGEST"}
+                proxy = self.proxy(self.engines, environment=environment,
+                                   router=router if key else {},
+                                   state={"file": file})
+                self.assertEqual(proxy.stop(), 0)
+                with open(file, "rb") as state:
+                    return state.read()[24:40].hex(), proxy.output()
+            drawn, _ = key_after(None)
+            self.assertNotIn(drawn, (KEY, OTHER_KEY))
+            saved, log = key_after(KEY)
+            self.assertEqual(saved, KEY)
+            self.assertIn("it was made with another key", log)
+            saved, log = key_after(None)
+            self.assertEqual(saved, KEY)
+            self.assertNotIn("another key", log)
+
+
 class Access(Cluster):
     """Who may share."""
 
