@@ -134,8 +134,9 @@ int lbroute_router_estimate(const lbroute_router_options *in, size_t *bytes)
     return LBROUTE_OK;
 }
 
-/* Session and client digests must differ for equal bytes. Keys of blocks begin
- * alike in routers of the same key, which a snapshot may go between. */
+/* Session and client digests must differ for equal bytes, and from all that the
+ * router keeps for itself: they are shown. Keys of blocks begin alike in
+ * routers of the same key, which a snapshot may go between. */
 static void set_keys(struct lbroute_router *router,
                      const lbroute_router_options *options)
 {
@@ -145,7 +146,10 @@ static void set_keys(struct lbroute_router *router,
         key.k0 = lbr_hash_pair(options->seed, 1);
         key.k1 = lbr_hash_pair(options->seed, 2);
     }
-    router->kv_secret = lbr_digest(key, "blocks", 6);
+    router->own_key = key;
+    router->own_key.k1 ^= UINT64_C(0x726f75746572); /* "router" */
+    router->kv_secret = lbr_digest(router->own_key, "blocks", 6);
+    router->table_secret = lbr_digest(router->own_key, "tables", 6);
     router->session_key = key;
     router->client_key = key;
     router->client_key.k1 ^= UINT64_C(0x636c69656e74); /* "client" */
@@ -175,9 +179,10 @@ static void set_tables(struct lbroute_router *router,
     lbr_sessions_init(&router->sessions, memory, options->max_sessions);
     lbr_scratches_init(&router->scratches, memory);
     lbr_stages_init(&router->stages, memory, options->max_scorers);
-    lbr_prices_init(&router->prices, memory, options->max_prices);
+    lbr_prices_init(&router->prices, memory, options->max_prices,
+                    router->table_secret);
     lbr_kv_store_init(&router->kv, memory, options->max_kv_blocks,
-                      options->max_kv_sources);
+                      options->max_kv_sources, router->table_secret);
     lbr_kv_guesses_init(&router->guesses, memory, options->max_kv_blocks);
     lbr_peers_init(&router->sharing.peers, memory, options->max_peers,
                    options->peer_ttl);

@@ -200,7 +200,7 @@ double lbr_get_real_in(struct lbr_reader *reader, double least, double most)
     double value = lbr_get_real(reader);
 
     lbr_demand(reader, value >= least && value <= most);
-    return value;
+    return reader->broken ? least : value;
 }
 
 const char *lbr_get_text(struct lbr_reader *reader, size_t *length)

@@ -63,7 +63,8 @@ uint64_t lbr_get_count(struct lbr_reader *reader, uint64_t most);
 uint64_t lbr_get_times(struct lbr_reader *reader);
 /* Anything but a finite number breaks the reader. */
 double lbr_get_real(struct lbr_reader *reader);
-/* The same, and so does a number that is not from |least| to |most|. */
+/* The same, and so does a number that is not from |least| to |most|: what comes
+ * back always is. */
 double lbr_get_real_in(struct lbr_reader *reader, double least, double most);
 const char *lbr_get_text(struct lbr_reader *reader, size_t *length);
 /* Fills in what lbr_put_units() wrote of as many bytes. */

@@ -28,11 +28,12 @@ enum { KIND_TRIE = 6 };
 static void init_trie(struct lbr_group *group, struct lbr_memory *memory)
 {
     if (group->trie_kind == LBR_TRIE_BYTES)
-        lbr_trie_init(group->trie, memory, 1, KIND_TRIE);
+        lbr_trie_init(group->trie, memory, 1, KIND_TRIE, group->secret);
     else if (group->trie_kind == LBR_TRIE_BLOCKS)
-        lbr_trie_init(group->trie, memory, (uint32_t)LBR_BLOCK, KIND_TRIE);
+        lbr_trie_init(group->trie, memory, (uint32_t)LBR_BLOCK, KIND_TRIE,
+                      group->secret);
     else
-        lbr_shared_init(group->prefixes, memory, KIND_TRIE);
+        lbr_shared_init(group->prefixes, memory, KIND_TRIE, group->secret);
 }
 
 static void clear_trie(struct lbr_group *group)
@@ -123,7 +124,7 @@ int lbr_group_compares(const struct lbr_group *group,
 struct lbr_group *lbr_group_create(struct lbr_memory *memory,
                                    const struct lbr_slab *targets,
                                    struct lbr_text tier, unsigned uses,
-                                   int by_pool)
+                                   int by_pool, uint64_t secret)
 {
     struct lbr_group *group = lbr_memory_new(memory, 1, sizeof *group);
 
@@ -135,6 +136,7 @@ struct lbr_group *lbr_group_create(struct lbr_memory *memory,
     }
     group->uses = uses;
     group->by_pool = by_pool;
+    group->secret = secret;
     group->stale = 1;
     lbr_ring_init(&group->ring, memory, 32, owner_name, (void *)targets);
     group->spare_ring = group->ring;

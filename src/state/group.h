@@ -56,6 +56,7 @@ struct lbr_group {
     struct lbr_shared_trie *prefixes; /* NULL: not kept */
     struct lbr_trie *trie;            /* of |prefixes| */
     enum lbr_trie_kind trie_kind;
+    uint64_t secret; /* of its tables */
     struct lbr_ring ring;
     struct lbr_ring spare_ring; /* between preparing and adopting */
     int weighted_points;        /* ring points follow weights */
@@ -72,11 +73,12 @@ struct lbr_member *lbr_group_member(const struct lbr_group *group,
                                     uint32_t position);
 
 /* Makes a group of |tier| that keeps what |uses| says, a trie of bytes if any,
- * or returns NULL without memory. |slab| resolves the owners of ring points. */
+ * or returns NULL without memory. |targets| resolves the owners of ring points;
+ * the trie's tables are keyed by |secret|. */
 struct lbr_group *lbr_group_create(struct lbr_memory *memory,
                                    const struct lbr_slab *targets,
                                    struct lbr_text tier, unsigned uses,
-                                   int by_pool);
+                                   int by_pool, uint64_t secret);
 void lbr_group_destroy(struct lbr_group *group, struct lbr_memory *memory);
 
 /* Joining takes two steps, so that a target can move without a moment at which

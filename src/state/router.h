@@ -60,8 +60,12 @@ struct lbroute_router {
 
     /* Never change after creation: read without the lock. */
     struct lbr_digest_key session_key, client_key;
-    uint64_t trial_seed; /* of the trials of adaptive pools */
-    uint64_t kv_secret;  /* keys of blocks begin with it */
+    struct lbr_digest_key own_key; /* of nothing that is shown */
+    uint64_t trial_seed;           /* of the trials of adaptive pools */
+    uint64_t kv_secret;            /* keys of blocks begin with it */
+    /* Mixed into the keys of every table that strangers can fill, so that they
+     * cannot know which of them share a place. */
+    uint64_t table_secret;
     char header_prefix[LBROUTE_NAME_MAX + 1];
 };
 
@@ -126,7 +130,7 @@ void lbr_router_learn_latency(struct lbroute_router *router,
 /* The same in all routers whose digests are of the same key. */
 static inline uint64_t lbr_router_key_check(const struct lbroute_router *router)
 {
-    return lbr_digest(router->session_key, "snapshot", 8);
+    return lbr_digest(router->own_key, "snapshot", 8);
 }
 
 /* Where the block sizes of a pool are published. */
