@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Shared by tools/build, tools/demo, tools/test, tools/test-cross,
-# tools/test-python and tools/update-charts, which source it. Sets `root`, the
-# folder of the repository, and defines the functions below.
+# Shared by the commands of this folder, which source it. Sets `root`, the folder
+# of the repository, and defines the functions below.
 # shellcheck shell=bash
 
 set -euo pipefail
@@ -15,7 +14,11 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config libxxhash-dev
 python_packages=(python3-dev python3-venv)
 chart_packages=(python3 python3-matplotlib)
 test_packages=(g++ clang libclang-rt-14-dev clang-format-14 libcmocka-dev
-    libmsgpack-dev doxygen openssl)
+    libmsgpack-dev doxygen openssl abigail-tools cmake reuse)
+# The fuzzers; llvm-14 names the lines in their reports.
+fuzz_packages=(clang libclang-rt-14-dev llvm-14 libcmocka-dev libmsgpack-dev)
+# Line coverage of the tests.
+coverage_packages=(gcovr libcmocka-dev libmsgpack-dev python3)
 
 # What the gateway is tested with besides: official clients, a browser.
 # Node.js may come from elsewhere.

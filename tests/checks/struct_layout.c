@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The layout of every public struct, pinned. A released struct may only grow
- * at its end: then its SIZE changes and lines are added, nothing else.
+ * at its end: then its SIZE changes and lines are added, nothing else. What the
+ * last release promised is pinned apart, in RELEASED_LAYOUT.
  *
  * The numbers hold where pointers and size_t have 64 bits and 64-bit integers
  * and doubles are aligned to 8 (LP64, LLP64). Elsewhere the test is skipped:
@@ -23,6 +24,17 @@ enum { RESULT = 0 };
 #define SIZE(type, bytes) static_assert(sizeof(type) == (bytes), #type)
 #define PIN(type, field, offset)                                               \
     static_assert(offsetof(type, field) == (offset), #type "." #field)
+
+/* Rows of RELEASED_LAYOUT. A struct that does not state its size cannot grow:
+ * callers have arrays of it, or hand it over by its address alone. */
+#define GROWING(type, bytes) static_assert(sizeof(type) >= (bytes), #type)
+#define FIXED SIZE
+#define FIELD PIN
+#define CONSTANT(name, value) static_assert((name) == (value), #name)
+#define COUNT(name, value) static_assert((name) >= (value), #name)
+#ifdef RELEASED_LAYOUT
+#include RELEASED_LAYOUT
+#endif
 
 SIZE(lbroute_allocator, 24);
 PIN(lbroute_allocator, allocate, 0);
@@ -387,6 +399,7 @@ PIN(lbroute_diag, broken, 24);
 PIN(lbroute_diag, offset, 32);
 PIN(lbroute_diag, line, 40);
 PIN(lbroute_diag, reasons, 48);
+
 SIZE(lbroute_price_tier, 32);
 PIN(lbroute_price_tier, above_tokens, 0);
 PIN(lbroute_price_tier, input, 8);
