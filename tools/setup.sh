@@ -10,7 +10,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # What a release build needs, and what the tests need besides (Debian 12).
 build_packages=(gcc libc6-dev meson ninja-build pkg-config libxxhash-dev
     zlib1g-dev liblzma-dev libjansson-dev libevent-dev libssl-dev
-    libzmq3-dev libyaml-dev libyajl-dev)
+    libzmq3-dev libyaml-dev libyajl-dev libhiredis-dev)
 python_packages=(python3-dev python3-venv)
 chart_packages=(python3 python3-matplotlib)
 test_packages=(g++ clang libclang-rt-14-dev clang-format-14 libcmocka-dev
@@ -20,9 +20,9 @@ fuzz_packages=(clang libclang-rt-14-dev llvm-14 libcmocka-dev libmsgpack-dev)
 # Line coverage of the tests.
 coverage_packages=(gcovr libcmocka-dev libmsgpack-dev python3)
 
-# What the gateway is tested with besides: official clients, a browser.
+# What the gateway is tested with besides: official clients, a browser, Redis.
 # Node.js may come from elsewhere.
-gateway_packages=(python3-venv chromium)
+gateway_packages=(python3-venv chromium redis-server)
 command -v node >/dev/null || gateway_packages+=(nodejs)
 command -v npm >/dev/null || gateway_packages+=(npm)
 

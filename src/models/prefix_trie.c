@@ -11,8 +11,14 @@ _Static_assert(4 * (LBR_TRIE_LONGEST_RUN + sizeof(struct lbr_trie_text) + 24) <=
                "four of the longest runs fit into a chunk");
 /* Records that even the smallest trie may keep. */
 #define FIRST_RECORDS ((size_t)32 * 1024)
-/* Share of an entry in a table that is at least 3/8 full, two tables. */
-#define TABLE_SHARE (2 * sizeof(struct lbr_map_entry) * 8 / 3)
+/* A node, a hold, and an entry for each in tables that are at least 3/8 full:
+ * as much as they take where pointers have 64 bits, so that a budget is worth
+ * the same everywhere and decisions do not depend on the machine. */
+#define RECORDS ((size_t)261)
+_Static_assert(sizeof(struct lbr_trie_node) + sizeof(struct lbr_trie_hold) +
+                       2 * sizeof(struct lbr_map_entry) * 8 / 3 <=
+                   RECORDS,
+               "that pays for them");
 
 static size_t shorter(size_t a, size_t b)
 {
@@ -24,8 +30,7 @@ size_t lbr_trie_cost(size_t bytes)
 {
     size_t text = lbr_arena_cost(sizeof(struct lbr_trie_text) + bytes);
 
-    return text + text / 16 + sizeof(struct lbr_trie_node) +
-           sizeof(struct lbr_trie_hold) + TABLE_SHARE;
+    return text + text / 16 + RECORDS;
 }
 
 void lbr_trie_init(struct lbr_trie *trie, struct lbr_memory *memory,
