@@ -10,6 +10,13 @@ struct victim {
     uint64_t surplus;            /* in charges */
 };
 
+/* Of two with the same charge. By nothing that a restart changes. */
+static int goes_before(const struct lbr_account *a, const struct lbr_account *b)
+{
+    return a->used_at != b->used_at ? a->used_at < b->used_at
+                                    : a->client < b->client;
+}
+
 /* The two highest charges but one account's. */
 struct highest {
     struct lbr_account *account; /* NULL: there is no other */
@@ -23,16 +30,19 @@ static struct highest highest_but(const struct lbr_account *but)
     uint32_t i;
 
     for (i = 0; i < owner->account_count; i++) {
-        uint64_t charge = owner->places[i].charge;
+        const struct lbr_account_place *place = &owner->places[i];
 
-        if (i == but->place || charge <= highest.second)
+        if (i == but->place || place->charge < highest.second)
             continue;
-        highest.second = charge;
-        if (charge <= highest.first)
+        highest.second = place->charge;
+        if (place->charge < highest.first ||
+            (place->charge == highest.first &&
+             !(highest.account &&
+               goes_before(place->account, highest.account))))
             continue;
         highest.second = highest.first;
-        highest.first = charge;
-        highest.account = owner->places[i].account;
+        highest.first = place->charge;
+        highest.account = place->account;
     }
     return highest;
 }

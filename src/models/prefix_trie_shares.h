@@ -9,7 +9,7 @@
  *
  *     1. the client that has been silent longest, if any is no longer active;
  *     2. else the client with the highest charge, the new blocks counted as
- *        the newcomer's
+ *        the newcomer's; of equals the one silent for longest
  *
  * and of that client the end of what it used longest ago. The highest charge is
  * above the share whenever room is needed: a client at or below its share loses

@@ -468,7 +468,7 @@ static void test_bad_clusters(void **state)
     refuse_cluster("redis: \"redis://h\", password_env: LBROUTE_TEST_NONE", 45,
                    "no such variable");
     refuse_cluster("redis: \"redis://h\", channel: \"\"", 40, "empty");
-    refuse_cluster("redis: \"redis://h\", interval: 0.01", 41, "not within");
+    refuse_cluster("redis: \"redis://h\", interval: 0.001", 41, "not within");
     refuse_cluster("redis: \"redis://h\", delta_bytes: 1KiB", 44, "not within");
     refuse_cluster("redis: \"redis://h\", tls: {ca_file: /x}", 46,
                    "with rediss:// only");
