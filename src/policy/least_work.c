@@ -98,6 +98,22 @@ static double *column(const struct lbr_pick *pick, int which)
     return lbr_forecast_column(&pick->group->forecast, which);
 }
 
+/* The part of the prompt by which members differ: a head that nearly all
+ * requests share is computed once on each, and no reason to go anywhere. */
+static double own_part(const struct lbr_pick *pick)
+{
+    const struct lbr_affinity *affinity = &pick->scale.affinity;
+
+    if (!pick->scale.known || !affinity->length)
+        return 1;
+    return 1 - (double)affinity->common / (double)affinity->length;
+}
+
+static double uncached_at(const struct lbr_pick *pick, uint32_t position)
+{
+    return fmin(lbr_latency_uncached(pick, position), own_part(pick));
+}
+
 /* By what was sent where, unless events tell of somebody. Returns whether that
  * is all true, and not just the best that can be. */
 static int fill_uncached(const struct lbr_pick *pick, uint32_t many)
@@ -107,10 +123,13 @@ static int fill_uncached(const struct lbr_pick *pick, uint32_t many)
 
     if (!pick->look) {
         lbr_affinity_spread(pick, &pick->scale.affinity, many, uncached);
+        double own=own_part(pick);
+        for (i = 0; i < pick->group->count; i++)
+            uncached[i] = uncached[i]<own?uncached[i]:own;
         return many >= pick->group->count;
     }
     for (i = 0; i < pick->group->count; i++)
-        uncached[i] = lbr_latency_uncached(pick, i);
+        uncached[i] = uncached_at(pick, i);
     return 1;
 }
 
@@ -218,7 +237,7 @@ static int confirm(const struct lbr_pick *pick,
                    const struct lbr_work_terms *terms, uint32_t position)
 {
     double *assumed = column(pick, LBR_COLUMN_UNCACHED) + position;
-    double uncached = lbr_latency_uncached(pick, position);
+    double uncached = uncached_at(pick, position);
 
     if (uncached <= *assumed)
         return 1;
@@ -288,7 +307,7 @@ static double score(const struct lbr_pick *pick, uint32_t position)
     struct lbr_work_terms terms = terms_of(pick);
 
     return work_at(pick, &terms, position,
-                   lbr_latency_uncached(pick, position));
+                   uncached_at(pick, position));
 }
 
 const struct lbr_strategy lbr_strategy_least_work = {
