@@ -3,8 +3,8 @@
  * the time that its kind of engine takes for it:
  *
  *     first token with what waits, what must be computed of this prompt (dearer
- *     where that drives out what others come back for) and what runs there; no
- *     less than the plane's floor
+ *     where that drives out what others come back for; see to_compute.h) and
+ *     what runs there; no less than the plane's floor
  *   + what those who share the engine lose by one more
  *
  * which a slow start stretches, and
