@@ -121,6 +121,7 @@ void bench_suite_scorers(bench_list *list);
 void bench_suite_signals(bench_list *list);
 void bench_suite_api(bench_list *list);
 void bench_suite_snapshot(bench_list *list);
+void bench_suite_delta(bench_list *list);
 void bench_suite_ingest(bench_list *list);
 void bench_suite_kv(bench_list *list);
 void bench_suite_memory(bench_list *list);

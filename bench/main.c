@@ -22,6 +22,7 @@ static void add_all(bench_list *list, const bench_text *text)
     bench_suite_signals(list);
     bench_suite_api(list);
     bench_suite_snapshot(list);
+    bench_suite_delta(list);
     bench_suite_ingest(list);
     bench_suite_kv(list);
     bench_suite_memory(list);

@@ -59,7 +59,7 @@ static forest *open_forest(const bench_case *test, size_t budget)
     lbroute_allocator heap = {0};
 
     lbr_memory_init(&self->memory, &heap);
-    lbr_trie_init(&self->trie, &self->memory, 1, 1);
+    lbr_trie_init(&self->trie, &self->memory, 1, 1, 1);
     self->budget = budget;
     self->owner_count = test->targets;
     self->owners = bench_alloc(self->owner_count, sizeof *self->owners);

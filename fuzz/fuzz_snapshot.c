@@ -107,7 +107,7 @@ static void tell(struct world *world, uint64_t number)
 
     CHECK_I(api_tell(world->router, world->targets[POOLS - 1][0], 0, number,
                      LBROUTE_KV_STORED, 3 * number, tokens + number % 2,
-                     4 + number % 3, world->now),
+                     4 + (size_t)number % 3, world->now),
             LBROUTE_OK);
 }
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Shared by tools/build, tools/demo, tools/test, tools/test-python and
-# tools/update-charts, which source it. Sets `root`, the folder of the repository, and defines the functions
-# below.
+# Shared by the commands of this folder, which source it. Sets `root`, the folder
+# of the repository, and defines the functions below.
 # shellcheck shell=bash
 
 set -euo pipefail
@@ -11,15 +10,19 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # What a release build needs, and what the tests need besides (Debian 12).
 build_packages=(gcc libc6-dev meson ninja-build pkg-config libxxhash-dev
     zlib1g-dev liblzma-dev libjansson-dev libevent-dev libssl-dev
-    libzmq3-dev libyaml-dev libyajl-dev)
+    libzmq3-dev libyaml-dev libyajl-dev libhiredis-dev)
 python_packages=(python3-dev python3-venv)
 chart_packages=(python3 python3-matplotlib)
 test_packages=(g++ clang libclang-rt-14-dev clang-format-14 libcmocka-dev
-    libmsgpack-dev doxygen openssl)
+    libmsgpack-dev doxygen openssl abigail-tools cmake reuse)
+# The fuzzers; llvm-14 names the lines in their reports.
+fuzz_packages=(clang libclang-rt-14-dev llvm-14 libcmocka-dev libmsgpack-dev)
+# Line coverage of the tests.
+coverage_packages=(gcovr libcmocka-dev libmsgpack-dev python3)
 
-# What the gateway is tested with besides: official clients, a browser.
+# What the gateway is tested with besides: official clients, a browser, Redis.
 # Node.js may come from elsewhere.
-gateway_packages=(python3-venv chromium)
+gateway_packages=(python3-venv chromium redis-server)
 command -v node >/dev/null || gateway_packages+=(nodejs)
 command -v npm >/dev/null || gateway_packages+=(npm)
 
@@ -84,4 +87,35 @@ configure() {
     fi
     [ ! -d "$dir/meson-private" ] || rm -rf "$dir"
     run_meson setup "$@" "$dir" "$root"
+}
+
+# ---- tests in stages ----
+
+summary=()
+passed=0
+failed=0
+
+# stage NAME COMMAND...: runs one stage and keeps its result for the summary.
+stage() {
+    local name=$1 begin=$SECONDS result=ok
+    shift
+    echo
+    echo "=== $name"
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        result=FAILED
+    fi
+    summary+=("$(printf '%-42s %-6s %4d s' "$name" "$result" \
+        $((SECONDS - begin)))")
+}
+
+# Prints a line a stage and how many passed; its status is 1 if any failed.
+summarise() {
+    echo
+    echo "=== Summary"
+    printf '%s\n' "${summary[@]}"
+    echo "stages: $passed passed, $failed failed"
+    [ "$failed" = 0 ]
 }

@@ -37,6 +37,9 @@ admin_handler admin_get_status, admin_get_pools, admin_get_parameters,
 admin_handler admin_post_pool, admin_post_target, admin_post_explain,
     admin_post_adaptive, admin_post_reload;
 
+/** What is shared with other gateways; null: nothing. */
+json_t *admin_cluster_json(const struct gateway *gateway, uint64_t now);
+
 /** An answer with a status and what is wrong, in one sentence. */
 json_t *admin_refuse(struct admin_call *call, int status, const char *format,
                      ...);

@@ -119,6 +119,7 @@ json_t *admin_get_status(struct admin_call *call)
     json_put(object, "counters", counted(&gateway->counters));
     json_put(object, "durations", durations(&gateway->counters));
     json_put(object, "router", routing(gateway->router));
+    json_put(object, "cluster", admin_cluster_json(gateway, call->now));
     return object;
 }
 

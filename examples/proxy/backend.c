@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "fleet_plan.h"
 
+#include "secret.h"
 #include "upstream.h"
 
 #include <event2/http.h>
-#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +22,11 @@ bool backend_read_key(const struct config_target *settings, char **key)
     return *key != NULL;
 }
 
-/* Memory that was freed may turn up in a core file. */
-void backend_forget_key(char *key)
-{
-    if (key != NULL)
-        OPENSSL_cleanse(key, strlen(key));
-    free(key);
-}
-
 static void backend_free(struct backend *backend)
 {
     if (backend->connections != NULL)
         upstream_pool_free(backend->connections);
-    backend_forget_key(backend->api_key);
+    secret_free(backend->api_key);
     free(backend->name);
     free(backend->host);
     free(backend->base_path);

@@ -86,6 +86,9 @@ void config_free(struct config *config)
         free(config->targets[i].host);
         free(config->targets[i].base_path);
     }
+    free(config->cluster.host);
+    free(config->cluster.user);
+    free(config->cluster.password);
     release_keys(config_key_root(), config);
     free(config->path);
     free(config);

@@ -110,6 +110,21 @@ struct config_adapter {
     unsigned line;
 };
 
+/** Other gateways before the same targets. */
+struct config_cluster {
+    char *redis; /**< As given; its parts follow. Empty: nothing is shared. */
+    bool tls;
+    char *host;
+    uint16_t port;
+    char *user;         /**< Often empty. */
+    char *password;     /**< If it stands in the address. */
+    char *password_env; /**< Else the variable that holds it; empty: none. */
+    char *channel;
+    double interval;                   /**< Seconds (0.1). */
+    size_t delta_bytes;                /**< (8,388,608) */
+    char *ca_file, *certificate, *key; /**< PEM files. */
+};
+
 struct config {
     char *path; /**< Of the file. */
     struct config_listen listen;
@@ -118,9 +133,11 @@ struct config {
     struct config_timeouts timeouts;
     struct config_identity identity;
     uint32_t retries; /**< Further targets to try before the first byte (2). */
-    char *default_pool;  /**< For models that no target names; empty: 404. */
-    uint64_t seed;       /**< 0: from the system. */
-    char *header_prefix; /**< "X-Lbroute-" */
+    char *default_pool;   /**< For models that no target names; empty: 404. */
+    uint64_t seed;        /**< 0: from the system. */
+    char *digest_key_env; /**< Variable with the key of digests; empty: it is
+                           * drawn. */
+    char *header_prefix;  /**< "X-Lbroute-" */
     double metrics_interval;   /**< Seconds between two scrapes (1). */
     double occupancy_interval; /**< Seconds (2). */
     char *ca_file;             /**< For https targets; empty: the system's. */
@@ -129,8 +146,9 @@ struct config {
     char *state_file;      /**< Keeps what was learned over restarts; empty: it
                             * is lost. */
     double state_interval; /**< Seconds between two times it is saved (60). */
-    uint32_t decisions;    /**< Recent decisions kept for the page (200). */
-    double explain_rate;   /**< Of these, explained per second (5). */
+    struct config_cluster cluster;
+    uint32_t decisions;  /**< Recent decisions kept for the page (200). */
+    double explain_rate; /**< Of these, explained per second (5). */
     struct config_pool *pools;
     size_t pool_count;
     struct config_target *targets;

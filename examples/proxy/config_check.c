@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "config_reader.h"
 
+#include "digest_key.h"
+
 #include <lbroute/lbroute.h>
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,38 +86,12 @@ static bool fail_reference(struct config_reader *reader,
     return config_fail_at(reader, place, "%s \"%s\"", what, quote.text);
 }
 
-static bool check_file(struct config_reader *reader, char *const *path)
-{
-    FILE *file;
-
-    if ((*path)[0] == '\0')
-        return true;
-    file = fopen(*path, "rb");
-    if (file == NULL) {
-        struct config_quote quote = config_quote(*path);
-
-        return config_fail_at(reader, path, "\"%s\": %s", quote.text,
-                              strerror(errno));
-    }
-    fclose(file);
-    return true;
-}
-
 static bool check_listen(struct config_reader *reader,
                          const struct config_listen *listen)
 {
-    bool certificate = listen->certificate[0] != '\0';
-    bool key = listen->key[0] != '\0';
-
     if (listen->address[0] == '\0')
         return config_fail_at(reader, &listen->address, "must not be empty");
-    if (certificate != key)
-        return config_fail_at(
-            reader, certificate ? &listen->certificate : &listen->key,
-            "certificate and key go together: the %s is missing",
-            certificate ? "key" : "certificate");
-    return check_file(reader, &listen->certificate) &&
-           check_file(reader, &listen->key);
+    return config_check_certificate(reader, &listen->certificate, &listen->key);
 }
 
 static bool check_prefix(struct config_reader *reader)
@@ -132,6 +106,18 @@ static bool check_prefix(struct config_reader *reader)
     return lbroute_router_estimate(&options, &bytes) == LBROUTE_OK ||
            config_fail_at(reader, &config->header_prefix,
                           "no beginning of a header's name");
+}
+
+static bool check_digest_key(struct config_reader *reader)
+{
+    char *const *name = &reader->config->digest_key_env;
+    uint8_t key[DIGEST_KEY_BYTES];
+
+    return config_check_variable(reader, name) &&
+           ((*name)[0] == '\0' || digest_key_read(getenv(*name), key) ||
+            config_fail_at(reader, name,
+                           "the variable's value must be 32 hexadecimal "
+                           "digits, not all of them 0"));
 }
 
 static bool check_pools(struct config_reader *reader, struct names *pools)
@@ -152,23 +138,16 @@ static bool check_pools(struct config_reader *reader, struct names *pools)
                           "there is no pool");
 }
 
-/* Neither what stands there nor the variable's value is shown: the first may
- * be a key, put there by mistake. */
 static bool check_api_key(struct config_reader *reader,
                           const struct config_target *target)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-                                  "abcdefghijklmnopqrstuvwxyz0123456789";
-    const char *name = target->api_key_env;
-    const char *value = name[0] != '\0' ? getenv(name) : "-";
+    const char *value;
 
-    if (name[strspn(name, letters)] != '\0')
-        return config_fail_at(reader, &target->api_key_env,
-                              "expected the name of a variable");
-    if (value == NULL || value[0] == '\0')
-        return config_fail_at(reader, &target->api_key_env,
-                              "the environment has no such variable");
-    for (; *value != '\0'; value++)
+    if (!config_check_variable(reader, &target->api_key_env))
+        return false;
+    if (target->api_key_env[0] == '\0')
+        return true;
+    for (value = getenv(target->api_key_env); *value != '\0'; value++)
         if ((unsigned char)*value <= ' ' || (unsigned char)*value >= 0x7f)
             return config_fail_at(reader, &target->api_key_env,
                                   "the variable's value cannot be a key");
@@ -268,6 +247,7 @@ bool config_check(struct config_reader *reader)
 
     return check_listen(reader, &config->listen) &&
            check_listen(reader, &config->admin) && check_prefix(reader) &&
-           check_file(reader, &config->ca_file) &&
-           check_file(reader, &config->prices) && check_lists(reader);
+           check_digest_key(reader) && config_check_cluster(reader) &&
+           config_check_file(reader, &config->ca_file) &&
+           config_check_file(reader, &config->prices) && check_lists(reader);
 }

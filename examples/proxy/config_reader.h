@@ -97,4 +97,17 @@ bool config_read_url(struct config_reader *reader,
 bool config_check_sources(struct config_reader *reader,
                           const struct config_target *target);
 
+/** Takes the address of Redis apart, and checks what goes with it. */
+bool config_check_cluster(struct config_reader *reader);
+
+/** Whether a file can be opened; true for an empty path. */
+bool config_check_file(struct config_reader *reader, char *const *path);
+
+/** Whether both files are given and can be opened, or none is given. */
+bool config_check_certificate(struct config_reader *reader,
+                              char *const *certificate, char *const *key);
+
+/** Whether a variable of that name has a value; true for an empty name. */
+bool config_check_variable(struct config_reader *reader, char *const *name);
+
 #endif

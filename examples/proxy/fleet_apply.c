@@ -2,6 +2,7 @@
 #include "fleet_plan.h"
 
 #include "gateway.h"
+#include "secret.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,7 +161,7 @@ static void settle_move(struct fleet_move *move)
 {
     move->after = move->kept != NULL ? move->kept : move->fresh;
     if (move->kept != NULL) {
-        backend_forget_key(move->kept->api_key);
+        secret_free(move->kept->api_key);
         move->kept->api_key = move->api_key;
         move->api_key = NULL;
     }
@@ -227,7 +228,7 @@ static void release_plan(struct fleet_plan *plan)
 {
     for (size_t i = 0; plan->moves != NULL && i < plan->config->target_count;
          i++) {
-        backend_forget_key(plan->moves[i].api_key);
+        secret_free(plan->moves[i].api_key);
         if (plan->moves[i].fresh != NULL && plan->moves[i].after == NULL)
             backend_drop(plan->moves[i].fresh);
     }

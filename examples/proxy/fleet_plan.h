@@ -94,9 +94,8 @@ bool fleet_list_names(struct fleet_plan *plan);
 const char *fleet_only_model(const struct config *config);
 
 /** The key that the environment holds for a target, copied into `key`; NULL:
- * none is asked for. False: out of memory. */
+ * none is asked for. False: out of memory. Free it with secret_free(). */
 bool backend_read_key(const struct config_target *settings, char **key);
-void backend_forget_key(char *key);
 
 /** A backend with one reference, still without a target; NULL: out of
  * memory. */

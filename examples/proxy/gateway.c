@@ -2,12 +2,14 @@
 #include "gateway.h"
 #include "admin.h"
 #include "config.h"
+#include "digest_key.h"
 #include "exchange.h"
 #include "fleet.h"
 #include "journal.h"
 #include "listener.h"
 #include "log.h"
 #include "pulse.h"
+#include "sharing.h"
 #include "signals.h"
 #include "state_keep.h"
 #include "upstream_tls.h"
@@ -86,14 +88,16 @@ static bool open_router(struct gateway *gateway, const struct config *config,
     options.header_prefix = config->header_prefix;
     options.header_prefix_len = strlen(config->header_prefix);
     keep_prefix(gateway, config->header_prefix);
-    if (!options.seed &&
-        RAND_bytes((unsigned char *)&options.seed, sizeof options.seed) != 1)
+    if ((!options.seed && RAND_bytes((unsigned char *)&options.seed,
+                                     sizeof options.seed) != 1) ||
+        !sharing_prepare(config, &options))
         return fail(error, error_size, "the system gives no random numbers");
     if (!options.seed)
         options.seed = 1;
     if (gateway->state)
         memcpy(options.digest_key, gateway->state->key,
                sizeof options.digest_key);
+    digest_key_take(config->digest_key_env, options.digest_key);
     int result = lbroute_router_create(&options, &gateway->router);
     return result == LBROUTE_OK ||
            fail(error, error_size, lbroute_strerror(result));
@@ -136,7 +140,8 @@ bool gateway_open(struct gateway *gateway, struct config *config, char *error,
         config_free(config);
         return false;
     }
-    return open_ports(gateway, error, error_size);
+    return sharing_open(gateway, config, error, error_size) &&
+           open_ports(gateway, error, error_size);
 }
 
 /* Nobody is to speak in the clear because of a line that was lost. */
@@ -156,6 +161,8 @@ static void tell_what_stays(const struct config *old, const struct config *new)
         old->state_interval < new->state_interval ||
         old->state_interval > new->state_interval)
         log_line("state takes effect at the next start");
+    if (sharing_differs(old, new))
+        log_line("cluster and digest_key_env take effect at the next start");
     if (old->listen.port != new->listen.port ||
         strcmp(old->listen.address, new->listen.address) != 0 ||
         old->admin.port != new->admin.port ||
@@ -242,6 +249,7 @@ void gateway_close(struct gateway *gateway)
     listener_destroy(gateway->listener);
     gateway->listener = NULL;
     signals_destroy(gateway->signals);
+    sharing_close(gateway);
     if (gateway->fleet)
         fleet_release(gateway);
     if (gateway->base)

@@ -11,6 +11,7 @@
  *     signals (scrapes, KV events, occupancy, prices) ──▶ router
  *     admin (own port) ──▶ reads all, and changes what an operator may
  *     state (a file) ◀──▶ what the router learned, over restarts
+ *     cluster (Redis) ◀─▶ what other gateways send where
  */
 #ifndef LBROUTE_PROXY_GATEWAY_H
 #define LBROUTE_PROXY_GATEWAY_H
@@ -24,6 +25,7 @@
 #include <stdint.h>
 
 struct admin;
+struct cluster;
 struct config;
 struct event_base;
 struct evdns_base;
@@ -51,6 +53,8 @@ struct gateway {
     struct admin *admin;
     struct journal *journal;
     struct state_keep *state; /**< NULL: nothing outlives this process. */
+    struct cluster *cluster;  /**< NULL: nothing is shared. */
+    struct ssl_ctx_st *cluster_tls;
     struct counters counters;
     struct exchange *exchanges; /**< All under way, a list. */
     uint32_t open_exchanges;

@@ -6,6 +6,7 @@
 #include "gateway.h"
 #include "listener.h"
 #include "log.h"
+#include "sharing.h"
 #include "state_keep.h"
 
 #include <event2/event.h>
@@ -133,6 +134,7 @@ int gateway_run(struct gateway *gateway)
         announce(gateway);
         if (event_base_dispatch(gateway->base) >= 0)
             status = EXIT_SUCCESS;
+        sharing_finish(gateway);
         state_keep_save(gateway);
     }
     free_signals(&run);

@@ -91,6 +91,7 @@ bool metrics_page_write(struct gateway *gateway, uint64_t now,
                         struct evbuffer *out)
 {
     metrics_gateway_write(gateway, now, out);
+    metrics_cluster_write(gateway, now, out);
     metrics_router_write(gateway, out);
     return metrics_pools_write(gateway, out) &&
            metrics_targets_write(gateway, now, out);

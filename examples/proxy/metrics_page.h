@@ -3,6 +3,7 @@
  * The gateway's own metrics in Prometheus text:
  *
  *     lbroute_…          the gateway: requests, answers, durations
+ *     lbroute_cluster_…  what is shared with other gateways, if anything
  *     lbroute_router_…   the router as a whole
  *     lbroute_pool_…     {pool}
  *     lbroute_target_…   {target, pool}, for TARGET_VIEWS_MAX targets at most
@@ -24,6 +25,8 @@ bool metrics_page_write(struct gateway *gateway, uint64_t now,
 
 /** Its parts. */
 void metrics_gateway_write(const struct gateway *gateway, uint64_t now,
+                           struct evbuffer *out);
+void metrics_cluster_write(const struct gateway *gateway, uint64_t now,
                            struct evbuffer *out);
 void metrics_router_write(struct gateway *gateway, struct evbuffer *out);
 bool metrics_pools_write(struct gateway *gateway, struct evbuffer *out);

@@ -74,7 +74,7 @@ int64_t retry_after_ns(const char *value, time_t now)
         return -1;
     size_t digits = strspn(value, "0123456789");
     if (!value[digits]) {
-        seconds = digits > 9 ? SECONDS_MAX : strtol(value, NULL, 10);
+        seconds = strtoll(value, NULL, 10);
     } else if (read_date(value, now, &seconds)) {
         seconds -= (int64_t)now;
     } else {

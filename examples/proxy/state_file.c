@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "state_file.h"
 
+#include "little_endian.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -13,21 +15,6 @@
 static const char MAGIC[] = "lbrstate";
 enum { VERSION = 1, AT_VERSION = 8, AT_ZERO = 12, AT_TIME = 16, AT_KEY = 24 };
 
-static uint64_t get(const uint8_t *bytes, unsigned count)
-{
-    uint64_t value = 0;
-
-    while (count-- > 0)
-        value = value << 8 | bytes[count];
-    return value;
-}
-
-static void put(uint8_t *bytes, unsigned count, uint64_t value)
-{
-    for (unsigned i = 0; i < count; i++, value >>= 8)
-        bytes[i] = (uint8_t)value;
-}
-
 const char *state_header_read(const void *data, size_t len,
                               struct state_header *header)
 {
@@ -38,9 +25,10 @@ const char *state_header_read(const void *data, size_t len,
         return "it is cut short";
     if (memcmp(bytes, MAGIC, AT_VERSION) != 0)
         return "it is no such file";
-    if (get(bytes + AT_VERSION, 4) != VERSION || get(bytes + AT_ZERO, 4) != 0)
+    if (get_number(bytes + AT_VERSION, 4) != VERSION ||
+        get_number(bytes + AT_ZERO, 4) != 0)
         return "it is of another version";
-    header->written_ns = get(bytes + AT_TIME, 8);
+    header->written_ns = get_number(bytes + AT_TIME, 8);
     memcpy(header->key, bytes + AT_KEY, STATE_KEY_BYTES);
     /* To a router no key means one that follows from its seed. */
     if (memcmp(header->key, none, STATE_KEY_BYTES) == 0)
@@ -53,9 +41,9 @@ void state_header_write(const struct state_header *header, void *data)
     uint8_t *bytes = data;
 
     memcpy(bytes, MAGIC, AT_VERSION);
-    put(bytes + AT_VERSION, 4, VERSION);
-    put(bytes + AT_ZERO, 4, 0);
-    put(bytes + AT_TIME, 8, header->written_ns);
+    put_number(bytes + AT_VERSION, 4, VERSION);
+    put_number(bytes + AT_ZERO, 4, 0);
+    put_number(bytes + AT_TIME, 8, header->written_ns);
     memcpy(bytes + AT_KEY, header->key, STATE_KEY_BYTES);
 }
 

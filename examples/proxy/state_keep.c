@@ -2,6 +2,7 @@
 #include "state_keep.h"
 
 #include "config.h"
+#include "digest_key.h"
 #include "gateway.h"
 #include "log.h"
 #include "times.h"
@@ -51,8 +52,10 @@ struct state_keep *state_keep_open(const struct config *config)
         return NULL;
     keep->path = strdup(config->state_file);
     keep->interval = config->state_interval;
-    if (keep->path != NULL && look(keep))
+    if (keep->path != NULL && look(keep)) {
+        digest_key_take(config->digest_key_env, keep->key);
         return keep;
+    }
     state_keep_free(keep);
     return NULL;
 }

@@ -369,6 +369,21 @@ typedef struct lbroute_router_options {
     /** Bytes of copies of requests that wait (64 MiB). A request that does not
      * fit is kept without its prompt, and is then served by load. */
     uint64_t max_waiting_bytes;
+    /** Who this router is among those it shares with (lbroute_delta_export());
+     * distinct. 0 (default): drawn from `seed`, which is distinct if that is
+     * entropy. */
+    uint64_t origin;
+    /** Bytes for what is to be told to other routers until
+     * lbroute_delta_export() collects it, taken at once; 4,096 to 2^30. 0
+     * (default): deltas tell of load alone. A few seconds of prompts should
+     * fit, as they are compared: as text, or 8 bytes for each block. */
+    uint64_t max_delta_bytes;
+    /** How long the load that another router told of counts, ns, at least 1
+     * (5 s): a few times the interval of deltas. */
+    uint64_t peer_ttl;
+    uint32_t max_peers; /**< Other routers that are listened to; 1 to 1,024
+                         * (64). */
+    uint32_t reserved4; /**< Zero. */
 } lbroute_router_options;
 
 /**
@@ -2640,6 +2655,168 @@ int lbroute_snapshot(lbroute_router *router, uint64_t now, void *bytes,
 int lbroute_restore(lbroute_router *router, const void *bytes, size_t len,
                     uint64_t now, uint64_t elapsed,
                     lbroute_restore_result *result);
+
+/** @} */
+/** @defgroup deltas Deltas between routers
+ * Several gateways in front of one fleet tell each other what they send where:
+ * bytes that one router writes and all others read, carried by the host. See
+ * `docs/deltas.md`.
+ * @{ */
+
+/** What lbroute_delta_apply() found and took over. Fill with
+ * lbroute_delta_result_init(). */
+typedef struct lbroute_delta_result {
+    size_t size;       /**< sizeof this struct. */
+    uint64_t origin;   /**< `lbroute_router_options.origin` of its router. */
+    uint64_t sequence; /**< Which of that router's deltas it is, from 1. */
+    /** Deltas of that router, of the 64 before this one, that have not come:
+     * lost, or under way. What they told of prompts and sessions is not known
+     * here; the loads are, by this one. */
+    uint32_t missing;
+    int32_t own; /**< 1: this router wrote it itself; nothing was done. */
+    /** 1: it was applied before, or is older than the latest 64; nothing was
+     * done. */
+    int32_t repeated;
+    /** 1: a later one had come before, or it is older than `peer_ttl`: its
+     * loads are no news. The rest was taken over. */
+    int32_t overtaken;
+    /** 1: digests of sessions and clients were made with this router's key. 0:
+     * with another one: sessions are not taken over, and prompts not told apart
+     * by client. */
+    int32_t same_key;
+    /** Parts of a kind or version that this library does not know; they were
+     * passed over. */
+    uint32_t sections_skipped;
+    uint32_t targets;         /**< Targets of which it tells … */
+    uint32_t targets_unknown; /**< … that this router does not have. */
+    uint64_t prompts;         /**< Prompts that targets are known to have. */
+    /** Those of unknown targets, or that are compared otherwise here. */
+    uint64_t prompts_skipped;
+    uint64_t sessions;         /**< Sessions that were pinned, or stay so. */
+    uint64_t sessions_skipped; /**< Those that were not: unknown target, another
+                                * key, or a later pin is known. */
+} lbroute_delta_result;
+
+/**
+ * Prepares a result for lbroute_delta_apply().
+ *
+ * @param result the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_delta_result) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_delta_result_init(lbroute_delta_result *result, size_t size);
+
+/** Counts of deltas. Fill with lbroute_delta_stats_init(). */
+typedef struct lbroute_delta_stats {
+    size_t size;       /**< sizeof this struct. */
+    uint64_t origin;   /**< This router's, drawn or given. */
+    uint64_t exported; /**< Deltas written. */
+    uint64_t pending;  /**< Prompts and sessions for the next deltas. */
+    /** Those that were given up because `max_delta_bytes` was full before they
+     * were collected. */
+    uint64_t dropped;
+    uint64_t applied;   /**< Deltas of others that were news. */
+    uint64_t repeated;  /**< Deltas that were not, or were this router's own. */
+    uint32_t peers;     /**< Routers whose load counts now. */
+    uint32_t reserved0; /**< 0. */
+} lbroute_delta_stats;
+
+/**
+ * Prepares a struct for lbroute_get_delta_stats().
+ *
+ * @param stats the struct, at least `size` bytes; NULL does nothing.
+ * @param size sizeof(lbroute_delta_stats) as the caller sees it.
+ *
+ * [pure], constant time.
+ */
+void lbroute_delta_stats_init(lbroute_delta_stats *stats, size_t size);
+
+/**
+ * Counts of deltas, written and applied.
+ *
+ * @param router the router.
+ * @param now time, ns.
+ * @param stats receives them; prepared by lbroute_delta_stats_init().
+ * @return 0; #LBROUTE_ERR_INVALID.
+ *
+ * [any thread], constant time.
+ */
+int lbroute_get_delta_stats(lbroute_router *router, uint64_t now,
+                            lbroute_delta_stats *stats);
+
+/**
+ * Writes down what other routers should know: how many requests, and how much
+ * work before a first token, this router has on each target now; and which
+ * prompts it sent where, and which sessions it pinned, since the last call. Of
+ * the latter as much as fits, oldest first: call again while
+ * `lbroute_delta_stats.pending` is large, or with more room. The host carries
+ * the bytes to all other routers, in any order, more than once if need be: see
+ * lbroute_delta_apply(). What gets lost is not told again, but for the loads,
+ * of which each delta has all.
+ *
+ * Call it every 50 to 500 ms, also when nothing happened: it is the sign of
+ * life by which others keep counting this router's load.
+ *
+ * The bytes hold prompts as text where a pool compares text (`cache_aware`
+ * unless `cache_aware.mode` says otherwise): keep them as you keep prompts.
+ *
+ * @param router the router.
+ * @param now time, ns.
+ * @param bytes receives the delta.
+ * @param capacity how many bytes fit. 64 KiB do for 1,000 busy targets and some
+ *     thousand prompts in hashes; more than 16 MiB are not used.
+ * @param len receives the length; with #LBROUTE_ERR_BUFFER, what would do.
+ * @return 0; #LBROUTE_ERR_BUFFER: the loads or the first prompt do not fit, and
+ *     nothing changed: give it `*len` bytes; #LBROUTE_ERR_NO_MEMORY: nothing
+ *     changed; #LBROUTE_ERR_INVALID for NULL.
+ *
+ * [any thread], linear in the targets and in what is written, and the lock is
+ * held.
+ */
+int lbroute_delta_export(lbroute_router *router, uint64_t now, void *bytes,
+                         size_t capacity, size_t *len);
+
+/**
+ * Takes over what another router wrote. Targets are found by their names, which
+ * all routers must share, as they must share the digest key for sessions and
+ * clients.
+ *
+ * Requests of other routers count as load from then on, in addition to what
+ * engines report of anybody else; they count until the next delta of the same
+ * router, at most for `lbroute_router_options.peer_ttl`. They do not count
+ * against `max_concurrency`, nor as requests of clients. Targets are known to
+ * have the prompts as if this router had sent them, and sessions are pinned
+ * unless a later pin is known.
+ *
+ * Nothing goes wrong if a delta comes twice, late, in any order, or at the
+ * router that wrote it: what a delta says is told with its router's own count,
+ * of which the latest holds.
+ *
+ * The bytes are checked in full before anything happens, whoever wrote them.
+ * That they are a delta does not say that they are true: take them from your
+ * own routers alone.
+ *
+ * @param router the router.
+ * @param bytes the delta.
+ * @param len its length.
+ * @param now time, ns, by this router's clock, which need not be the one of the
+ *     other.
+ * @param elapsed ns since the delta was written, as far as known; 0 if not.
+ * What it says is older by that.
+ * @param result receives what was found; prepared by
+ *     lbroute_delta_result_init(), may be NULL.
+ * @return 0; #LBROUTE_ERR_FORMAT: the bytes are no delta, or were changed or
+ *     cut short; #LBROUTE_ERR_UNSUPPORTED: of a version that this library does
+ *     not know; #LBROUTE_ERR_NO_MEMORY; #LBROUTE_ERR_INVALID. After an error
+ *     nothing has changed.
+ *
+ * [any thread], linear in the delta and the prompts in it, and the lock is held
+ * while they are taken over.
+ */
+int lbroute_delta_apply(lbroute_router *router, const void *bytes, size_t len,
+                        uint64_t now, uint64_t elapsed,
+                        lbroute_delta_result *result);
 
 /** @} */
 

@@ -11,6 +11,9 @@
 #define MOST_PRICES 1048576U
 #define MOST_KV_SOURCES 65535U
 #define MOST_WAITING 8388607U
+#define MOST_PEERS 1024U
+#define LEAST_DELTA_BYTES 4096U
+#define MOST_DELTA_BYTES (UINT64_C(1) << 30)
 
 enum { KIND_POOL = 1, KIND_TARGET = 2, KIND_MODEL = 5 };
 enum { POOL_CHUNK_BITS = 3, TARGET_CHUNK_BITS = 4, MODEL_CHUNK_BITS = 3 };
@@ -33,6 +36,8 @@ static void set_defaults(lbroute_router_options *options)
     options->max_kv_sources = 4096;
     options->max_waiting = 65536;
     options->max_waiting_bytes = 67108864;
+    options->peer_ttl = UINT64_C(5000000000);
+    options->max_peers = 64;
 }
 
 void lbroute_router_options_init(lbroute_router_options *options, size_t size)
@@ -48,6 +53,11 @@ static int outside(uint32_t value, uint32_t most)
     return value < 1 || value > most;
 }
 
+static int suits_deltas(uint64_t bytes)
+{
+    return !bytes || (bytes >= LEAST_DELTA_BYTES && bytes <= MOST_DELTA_BYTES);
+}
+
 static int check_options(const lbroute_router_options *options)
 {
     const lbroute_allocator *allocator = &options->allocator;
@@ -56,7 +66,7 @@ static int check_options(const lbroute_router_options *options)
         return LBROUTE_ERR_INVALID;
     if (options->single_threaded < 0 || options->single_threaded > 1 ||
         options->reserved0 || options->reserved1 || options->reserved2 ||
-        options->reserved3)
+        options->reserved3 || options->reserved4)
         return LBROUTE_ERR_INVALID;
     if (outside(options->max_pools, MOST_POOLS) ||
         outside(options->max_targets, MOST_TARGETS) ||
@@ -66,7 +76,9 @@ static int check_options(const lbroute_router_options *options)
         outside(options->max_prices, MOST_PRICES) ||
         outside(options->max_kv_blocks, MOST_RECORDS) ||
         outside(options->max_kv_sources, MOST_KV_SOURCES) ||
-        outside(options->max_waiting, MOST_WAITING) || !options->ticket_ttl)
+        outside(options->max_waiting, MOST_WAITING) ||
+        outside(options->max_peers, MOST_PEERS) || !options->ticket_ttl ||
+        !options->peer_ttl || !suits_deltas(options->max_delta_bytes))
         return LBROUTE_ERR_RANGE;
     if (lbr_text_broken(options->header_prefix, options->header_prefix_len))
         return LBROUTE_ERR_INVALID;
@@ -115,13 +127,16 @@ int lbroute_router_estimate(const lbroute_router_options *in, size_t *bytes)
         lbr_prices_estimate(options.max_prices) +
         lbr_kv_store_estimate(options.max_kv_blocks, options.max_kv_sources) +
         lbr_kv_guesses_estimate(options.max_kv_blocks) +
+        (size_t)options.max_delta_bytes +
+        lbr_peers_estimate(options.max_peers, targets) +
         lbr_waiting_estimate(options.max_waiting, options.max_waiting_bytes,
                              2 * targets);
     return LBROUTE_OK;
 }
 
-/* Session and client digests must differ for equal bytes. Keys of blocks begin
- * alike in routers of the same key, which a snapshot may go between. */
+/* Session and client digests must differ for equal bytes, and from all that the
+ * router keeps for itself: they are shown. Keys of blocks begin alike in
+ * routers of the same key, which a snapshot may go between. */
 static void set_keys(struct lbroute_router *router,
                      const lbroute_router_options *options)
 {
@@ -131,7 +146,10 @@ static void set_keys(struct lbroute_router *router,
         key.k0 = lbr_hash_pair(options->seed, 1);
         key.k1 = lbr_hash_pair(options->seed, 2);
     }
-    router->kv_secret = lbr_digest(key, "blocks", 6);
+    router->own_key = key;
+    router->own_key.k1 ^= UINT64_C(0x726f75746572); /* "router" */
+    router->kv_secret = lbr_digest(router->own_key, "blocks", 6);
+    router->table_secret = lbr_digest(router->own_key, "tables", 6);
     router->session_key = key;
     router->client_key = key;
     router->client_key.k1 ^= UINT64_C(0x636c69656e74); /* "client" */
@@ -161,10 +179,24 @@ static void set_tables(struct lbroute_router *router,
     lbr_sessions_init(&router->sessions, memory, options->max_sessions);
     lbr_scratches_init(&router->scratches, memory);
     lbr_stages_init(&router->stages, memory, options->max_scorers);
-    lbr_prices_init(&router->prices, memory, options->max_prices);
+    lbr_prices_init(&router->prices, memory, options->max_prices,
+                    router->table_secret);
     lbr_kv_store_init(&router->kv, memory, options->max_kv_blocks,
-                      options->max_kv_sources);
+                      options->max_kv_sources, router->table_secret);
     lbr_kv_guesses_init(&router->guesses, memory, options->max_kv_blocks);
+    lbr_peers_init(&router->sharing.peers, memory, options->max_peers,
+                   options->peer_ttl);
+}
+
+static int begin_sharing(struct lbroute_router *router,
+                         const lbroute_router_options *options)
+{
+    struct lbr_sharing *sharing = &router->sharing;
+
+    sharing->origin =
+        options->origin ? options->origin : lbr_hash_pair(options->seed, 4);
+    return lbr_news_init(&sharing->news, &router->memory,
+                         (size_t)options->max_delta_bytes);
 }
 
 int lbroute_router_create(const lbroute_router_options *in,
@@ -196,6 +228,10 @@ int lbroute_router_create(const lbroute_router_options *in,
     router->trial_seed = lbr_hash_pair(options.seed, 3);
     set_keys(router, &options);
     set_tables(router, &options);
+    if (!begin_sharing(router, &options)) {
+        lbroute_router_destroy(router);
+        return LBROUTE_ERR_NO_MEMORY;
+    }
     if (options.header_prefix_len)
         memcpy(router->header_prefix, options.header_prefix,
                options.header_prefix_len);
@@ -248,6 +284,8 @@ void lbroute_router_destroy(struct lbroute_router *router)
     lbr_stages_destroy(&router->stages);
     lbr_waiting_destroy(&router->waiting);
     destroy_objects(router);
+    lbr_news_destroy(&router->sharing.news, &router->memory);
+    lbr_peers_destroy(&router->sharing.peers);
     lbr_kv_guesses_destroy(&router->guesses);
     lbr_kv_store_destroy(&router->kv);
     lbr_prices_destroy(&router->prices);

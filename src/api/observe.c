@@ -23,6 +23,21 @@ struct lesson {
     uint64_t pin_key, adapter;
 };
 
+/* Other routers are told where a session is. */
+static void tell(struct lbroute_router *router, const struct lbr_target *target,
+                 uint64_t pin_key)
+{
+    struct lbr_news_item item = {0};
+
+    if (!router->sharing.news.bytes)
+        return;
+    item.kind = LBR_NEWS_SESSION;
+    item.target = target->slot.handle;
+    item.key = pin_key;
+    item.at = router->clock;
+    lbr_news_add(&router->sharing.news, &item, NULL, 0);
+}
+
 static void learn_success(struct lbroute_router *router,
                           struct lbr_target *target, lbr_health_mark mark,
                           const struct lesson *lesson)
@@ -31,10 +46,12 @@ static void learn_success(struct lbroute_router *router,
         target->benched_at = target->ramp_since = router->clock;
         lbr_target_changed(target);
     }
-    if (lesson->pin_key)
+    if (lesson->pin_key) {
         lbr_sessions_learn(&router->sessions, lesson->pin_key,
                            target->slot.handle, &target->sessions,
                            router->clock);
+        tell(router, target, lesson->pin_key);
+    }
     if (lesson->adapter)
         lbr_adapters_see(&target->adapters, lesson->adapter, router->clock);
 }

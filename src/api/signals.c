@@ -9,6 +9,13 @@ static int all_given_known(size_t count, uint32_t given)
     return given && count <= LBROUTE_GAUGE_COUNT && !(given >> count);
 }
 
+/* Requests there that need not be reported: own ones, and those that other
+ * routers told of. */
+static double known_load(const struct lbr_target *target)
+{
+    return target->in_flight + (double)target->peers.in_flight;
+}
+
 int lbroute_set_gauges(lbroute_router *router, lbroute_target handle,
                        const double *values, size_t count, uint32_t given,
                        uint64_t now)
@@ -23,10 +30,10 @@ int lbroute_set_gauges(lbroute_router *router, lbroute_target handle,
     lbr_router_advance(router, now);
     target = lbr_router_target(router, handle);
     if (target) {
-        lbr_signals_report(&target->signals, values, given, target->in_flight,
+        lbr_signals_report(&target->signals, values, given, known_load(target),
                            router->clock, target->pool->params.signal_ttl);
         if (given & 1U << LBROUTE_GAUGE_WAITING)
-            lbr_latency_scrape(&target->latency, values[LBROUTE_GAUGE_WAITING]);
+            lbr_latency_scrape(target, values[LBROUTE_GAUGE_WAITING]);
         lbr_target_changed(target);
     }
     return lbr_router_leave(router,
@@ -46,10 +53,10 @@ int lbroute_set_gauge(lbroute_router *router, lbroute_target handle, int gauge,
     lbr_router_advance(router, now);
     target = lbr_router_target(router, handle);
     if (target) {
-        lbr_signals_set(&target->signals, gauge, value, target->in_flight,
+        lbr_signals_set(&target->signals, gauge, value, known_load(target),
                         router->clock, target->pool->params.signal_ttl);
         if (gauge == LBROUTE_GAUGE_WAITING)
-            lbr_latency_scrape(&target->latency, value);
+            lbr_latency_scrape(target, value);
         lbr_target_changed(target);
     }
     return lbr_router_leave(router,

@@ -51,6 +51,24 @@ void lbr_put_u64(struct lbr_writer *writer, uint64_t value)
     put(writer, value, 8);
 }
 
+void lbr_put_units(struct lbr_writer *writer, const void *bytes, size_t length,
+                   uint32_t unit)
+{
+    const unsigned char *from = bytes;
+    size_t i;
+
+    if (unit == 1) {
+        lbr_put_bytes(writer, bytes, length);
+        return;
+    }
+    for (i = 0; i < length; i += sizeof(uint64_t)) {
+        uint64_t number;
+
+        memcpy(&number, from + i, sizeof number);
+        lbr_put_u64(writer, number);
+    }
+}
+
 void lbr_put_u64_at(struct lbr_writer *writer, size_t at, uint64_t value)
 {
     struct lbr_writer over = *writer;
@@ -182,7 +200,7 @@ double lbr_get_real_in(struct lbr_reader *reader, double least, double most)
     double value = lbr_get_real(reader);
 
     lbr_demand(reader, value >= least && value <= most);
-    return value;
+    return reader->broken ? least : value;
 }
 
 const char *lbr_get_text(struct lbr_reader *reader, size_t *length)
@@ -194,6 +212,26 @@ const char *lbr_get_text(struct lbr_reader *reader, size_t *length)
     if (!bytes)
         *length = 0;
     return (const char *)bytes;
+}
+
+void lbr_get_units(struct lbr_reader *reader, void *bytes, size_t length,
+                   uint32_t unit)
+{
+    unsigned char *to = bytes;
+    size_t i;
+
+    if (unit == 1) {
+        const unsigned char *from = lbr_get_bytes(reader, length);
+
+        if (from && length)
+            memcpy(to, from, length);
+        return;
+    }
+    for (i = 0; i < length; i += sizeof(uint64_t)) {
+        uint64_t number = lbr_get_u64(reader);
+
+        memcpy(to + i, &number, sizeof number);
+    }
 }
 
 uint64_t lbr_get_age(struct lbr_reader *reader)

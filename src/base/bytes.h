@@ -40,6 +40,10 @@ void lbr_put_times(struct lbr_writer *writer, uint64_t times);
 void lbr_put_real(struct lbr_writer *writer, double value);
 /* A text of at most 255 bytes, with its length. */
 void lbr_put_text(struct lbr_writer *writer, const char *bytes, size_t length);
+/* |length| bytes that stand for numbers of |unit| bytes, 1 or 8, as they are in
+ * memory. */
+void lbr_put_units(struct lbr_writer *writer, const void *bytes, size_t length,
+                   uint32_t unit);
 /* How long ago |time| was; what lies ahead is now. */
 void lbr_put_age(struct lbr_writer *writer, uint64_t time);
 
@@ -59,9 +63,13 @@ uint64_t lbr_get_count(struct lbr_reader *reader, uint64_t most);
 uint64_t lbr_get_times(struct lbr_reader *reader);
 /* Anything but a finite number breaks the reader. */
 double lbr_get_real(struct lbr_reader *reader);
-/* The same, and so does a number that is not from |least| to |most|. */
+/* The same, and so does a number that is not from |least| to |most|: what comes
+ * back always is. */
 double lbr_get_real_in(struct lbr_reader *reader, double least, double most);
 const char *lbr_get_text(struct lbr_reader *reader, size_t *length);
+/* Fills in what lbr_put_units() wrote of as many bytes. */
+void lbr_get_units(struct lbr_reader *reader, void *bytes, size_t length,
+                   uint32_t unit);
 /* The time that an age means by the reader's clock; what was before that began
  * is its beginning. */
 uint64_t lbr_get_age(struct lbr_reader *reader);

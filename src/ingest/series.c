@@ -7,6 +7,9 @@
 #include <math.h>
 
 #define ROW_BITS 6
+/* Of so few series in so large an index no chance makes a search this long:
+ * labels do that were chosen for it. */
+#define MOST_STEPS 64
 
 static_assert(LBR_METRICS <= 1 << ROW_BITS, "rows fit into keys");
 
@@ -24,28 +27,40 @@ static void merge(struct lbr_series *series, double value)
         series->value = value;
 }
 
+/* Where |key| is in the index, or the gap where it belongs; NULL: neither is
+ * near. */
+static uint16_t *find(struct lbr_series_table *table, uint64_t key)
+{
+    uint64_t home = lbr_hash_pair(key, 0);
+    unsigned step;
+
+    for (step = 0; step < MOST_STEPS; step++) {
+        uint16_t *place = &table->index[(home + step) % LBR_SERIES_INDEX];
+
+        if (!*place || table->entries[*place - 1].key == key)
+            return place;
+    }
+    return NULL;
+}
+
 enum lbr_series_result lbr_series_add(struct lbr_series_table *table,
                                       unsigned row, uint64_t labels,
                                       double value)
 {
     uint64_t key = labels << ROW_BITS | row;
-    uint64_t place = lbr_hash_pair(key, 0) % LBR_SERIES_INDEX;
+    uint16_t *place = find(table, key);
 
-    for (; table->index[place]; place = (place + 1) % LBR_SERIES_INDEX) {
-        struct lbr_series *series = &table->entries[table->index[place] - 1];
-
-        if (series->key != key)
-            continue;
-        merge(series, value);
+    if (place && *place) {
+        merge(&table->entries[*place - 1], value);
         return LBR_SERIES_REPEATED;
     }
-    if (table->count == LBR_SERIES_MOST) {
+    if (!place || table->count == LBR_SERIES_MOST) {
         table->overflowed |= (uint64_t)1 << row;
         return LBR_SERIES_FULL;
     }
     table->entries[table->count].key = key;
     table->entries[table->count].value = value;
-    table->index[place] = (uint16_t)++table->count;
+    *place = (uint16_t)++table->count;
     return LBR_SERIES_ADDED;
 }
 

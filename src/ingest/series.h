@@ -12,7 +12,7 @@
 #include "ingest/metric_names.h"
 
 #define LBR_SERIES_MOST 1536
-#define LBR_SERIES_INDEX 2048 /* a power of two, larger than that */
+#define LBR_SERIES_INDEX 4096 /* a power of two, more than twice that */
 
 struct lbr_series {
     uint64_t key;

@@ -15,14 +15,14 @@
 static const uint8_t no_copies[LBR_KV_MEDIA] = {0};
 
 void lbr_kv_index_init(struct lbr_kv_index *index, struct lbr_memory *memory,
-                       unsigned kind, uint32_t limit)
+                       unsigned kind, uint32_t limit, uint64_t secret)
 {
     memset(index, 0, sizeof *index);
     index->memory = memory;
     lbr_kv_nodes_init(&index->nodes, memory, limit);
-    lbr_kv_labels_init(&index->labels, memory, limit);
+    lbr_kv_labels_init(&index->labels, memory, limit, secret);
     /* One more while a block goes from one set to another. */
-    lbr_kv_sets_init(&index->sets, memory, kind, limit + 1);
+    lbr_kv_sets_init(&index->sets, memory, kind, limit + 1, secret);
     lbr_slab_init(&index->owners, memory, kind + 1, sizeof(struct lbr_kv_owner),
                   OWNER_CHUNK_BITS, LBR_KV_OWNERS);
     lbr_kv_waiting_init(index, kind + 2, limit);
@@ -281,7 +281,8 @@ static lbr_kv_label find(const struct lbr_kv_index *index,
     uint32_t owner = lbr_kv_owner_index(name.owner);
 
     return lbr_kv_label_find(
-        &index->labels, lbr_kv_label_hash(owner, name.name), owner, name.name);
+        &index->labels, lbr_kv_label_hash(&index->labels, owner, name.name),
+        owner, name.name);
 }
 
 int lbr_kv_index_find(const struct lbr_kv_index *index, struct lbr_kv_name name,
@@ -296,21 +297,23 @@ int lbr_kv_index_find(const struct lbr_kv_index *index, struct lbr_kv_name name,
     return 1;
 }
 
-static uint64_t hash_of(struct lbr_kv_name name)
+static uint64_t hash_of(const struct lbr_kv_index *index,
+                        struct lbr_kv_name name)
 {
-    return lbr_kv_label_hash(lbr_kv_owner_index(name.owner), name.name);
+    return lbr_kv_label_hash(&index->labels, lbr_kv_owner_index(name.owner),
+                             name.name);
 }
 
 void lbr_kv_index_expect(const struct lbr_kv_index *index,
                          struct lbr_kv_name name)
 {
-    lbr_kv_label_prefetch(&index->labels, hash_of(name));
+    lbr_kv_label_prefetch(&index->labels, hash_of(index, name));
 }
 
 void lbr_kv_index_expect_record(const struct lbr_kv_index *index,
                                 struct lbr_kv_name name)
 {
-    lbr_kv_label_prefetch_record(&index->labels, hash_of(name));
+    lbr_kv_label_prefetch_record(&index->labels, hash_of(index, name));
 }
 
 void lbr_kv_index_expect_block(const struct lbr_kv_index *index,
@@ -350,7 +353,8 @@ static lbr_kv_label add_label(struct lbr_kv_index *index,
         !count_as(index, owner, key, 0, 1U << 4 * medium))
         return 0;
     label = lbr_kv_label_add(
-        &index->labels, lbr_kv_label_hash(owner, name.name), owner, name.name);
+        &index->labels, lbr_kv_label_hash(&index->labels, owner, name.name),
+        owner, name.name);
     record = lbr_kv_record(&index->labels, label);
     lbr_kv_set_word(record->key, key);
     record->parent = parent;
@@ -535,7 +539,7 @@ lbr_kv_label lbr_kv_label_restore(struct lbr_kv_index *index,
 
     if (!may_restore(index, name, saved))
         return 0;
-    label = lbr_kv_label_add(&index->labels, hash_of(name),
+    label = lbr_kv_label_add(&index->labels, hash_of(index, name),
                              lbr_kv_owner_index(owner), saved->name);
     record = lbr_kv_record(&index->labels, label);
     lbr_kv_set_word(record->key, saved->key);

@@ -112,9 +112,9 @@ struct lbr_kv_name {
 };
 
 /* For up to |limit| labels. Takes no memory yet. Uses the slab kinds |kind| to
- * |kind| + 2. */
+ * |kind| + 2. The tables are keyed by |secret|, which no engine may know. */
 void lbr_kv_index_init(struct lbr_kv_index *index, struct lbr_memory *memory,
-                       unsigned kind, uint32_t limit);
+                       unsigned kind, uint32_t limit, uint64_t secret);
 void lbr_kv_index_destroy(struct lbr_kv_index *index);
 
 /* Upper bound of the memory for |limit| labels. */

@@ -21,9 +21,10 @@ static size_t bytes_of(const struct lbr_kv_labels *labels)
 }
 
 void lbr_kv_labels_init(struct lbr_kv_labels *labels, struct lbr_memory *memory,
-                        uint32_t limit)
+                        uint32_t limit, uint64_t secret)
 {
     memset(labels, 0, sizeof *labels);
+    labels->secret = secret;
     labels->memory = memory;
     labels->limit = limit;
     labels->bucket_count = buckets_for(limit);
@@ -55,9 +56,10 @@ void lbr_kv_labels_destroy(struct lbr_kv_labels *labels)
     lbr_memory_free(labels->memory, labels->space, 1, bytes_of(labels));
 }
 
-uint64_t lbr_kv_label_hash(uint32_t owner, uint64_t name)
+uint64_t lbr_kv_label_hash(const struct lbr_kv_labels *labels, uint32_t owner,
+                           uint64_t name)
 {
-    return lbr_hash_pair(name, owner);
+    return lbr_hash_pair(lbr_hash_pair(labels->secret, name), owner);
 }
 
 /* Low bits: the high ones say which bucket. */
@@ -272,9 +274,10 @@ void lbr_kv_label_unname(struct lbr_kv_labels *labels, lbr_kv_label label)
     struct lbr_kv_record *record = lbr_kv_record(labels, label);
 
     if (record->live == LBR_KV_NAMED)
-        leave(labels,
-              lbr_kv_label_hash(record->owner, lbr_kv_word(record->name)),
-              label);
+        leave(
+            labels,
+            lbr_kv_label_hash(labels, record->owner, lbr_kv_word(record->name)),
+            label);
     record->live = LBR_KV_NAMELESS;
 }
 

@@ -47,7 +47,8 @@ struct lbr_kv_label_bucket {
 
 struct lbr_kv_labels {
     struct lbr_memory *memory;
-    void *space; /* of the buckets, before alignment; NULL: none yet */
+    uint64_t secret; /* engines choose names */
+    void *space;     /* of the buckets, before alignment; NULL: none yet */
     struct lbr_kv_label_bucket *buckets;
     uint32_t bucket_count;
     uint32_t limit;
@@ -62,7 +63,7 @@ struct lbr_kv_labels {
 
 /* For up to |limit| labels, at most LBR_KV_MOST_BLOCKS. Takes no memory yet. */
 void lbr_kv_labels_init(struct lbr_kv_labels *labels, struct lbr_memory *memory,
-                        uint32_t limit);
+                        uint32_t limit, uint64_t secret);
 
 /* Takes the memory of the buckets. Returns 0 if there is none. */
 int lbr_kv_labels_prepare(struct lbr_kv_labels *labels);
@@ -90,7 +91,8 @@ static inline void lbr_kv_set_word(uint32_t halves[2], uint64_t word)
 }
 
 /* What the label |name| of |owner| is found by. */
-uint64_t lbr_kv_label_hash(uint32_t owner, uint64_t name);
+uint64_t lbr_kv_label_hash(const struct lbr_kv_labels *labels, uint32_t owner,
+                           uint64_t name);
 
 /* Hints that a label will be looked up soon. */
 static inline void lbr_kv_label_prefetch(const struct lbr_kv_labels *labels,

@@ -9,8 +9,9 @@
 #define ARENA_CHUNK ((size_t)1 << 18) /* holds the largest set */
 
 void lbr_kv_sets_init(struct lbr_kv_sets *sets, struct lbr_memory *memory,
-                      unsigned kind, uint32_t limit)
+                      unsigned kind, uint32_t limit, uint64_t secret)
 {
+    sets->secret = secret;
     lbr_slab_init(&sets->slab, memory, kind, sizeof(struct lbr_kv_members),
                   CHUNK_BITS, limit);
     lbr_map_init(&sets->by_hash, memory);
@@ -31,9 +32,9 @@ static struct lbr_kv_members *members_of(const struct lbr_kv_sets *sets,
     return lbr_slab_at(&sets->slab, set - 1);
 }
 
-static uint64_t hash_of(uint32_t entry)
+static uint64_t hash_of(const struct lbr_kv_sets *sets, uint32_t entry)
 {
-    return lbr_kv_entry_labels(entry) ? lbr_hash_pair(entry, 0) : 0;
+    return lbr_kv_entry_labels(entry) ? lbr_hash_pair(sets->secret, entry) : 0;
 }
 
 /* Where the entry of |owner| is, or would be. */
@@ -83,9 +84,9 @@ static struct wanted want(const struct lbr_kv_sets *sets, lbr_kv_set set,
         wanted.after = old->count - place - wanted.skipped;
         wanted.hash = old->hash;
         if (wanted.skipped)
-            wanted.hash -= hash_of(old->entries[place]);
+            wanted.hash -= hash_of(sets, old->entries[place]);
     }
-    wanted.hash += hash_of(wanted.entry);
+    wanted.hash += hash_of(sets, wanted.entry);
     return wanted;
 }
 

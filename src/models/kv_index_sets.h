@@ -52,10 +52,11 @@ struct lbr_kv_sets {
     struct lbr_map by_hash;
     struct lbr_arena arena; /* entries */
     struct lbr_kv_change latest;
+    uint64_t secret; /* engines choose who holds what */
 };
 
 void lbr_kv_sets_init(struct lbr_kv_sets *sets, struct lbr_memory *memory,
-                      unsigned kind, uint32_t limit);
+                      unsigned kind, uint32_t limit, uint64_t secret);
 void lbr_kv_sets_destroy(struct lbr_kv_sets *sets);
 
 static inline uint32_t lbr_kv_entry(uint32_t owner, uint32_t labels)

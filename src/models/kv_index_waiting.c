@@ -43,7 +43,7 @@ static struct lbr_kv_waiting *find(const struct lbr_kv_index *index,
                                    struct lbr_kv_name name)
 {
     uint32_t owner = lbr_kv_owner_index(name.owner);
-    uint64_t hash = lbr_kv_label_hash(owner, name.name);
+    uint64_t hash = lbr_kv_label_hash(&index->labels, owner, name.name);
     uint32_t cursor = 0;
     uint32_t place;
 
@@ -59,16 +59,75 @@ static struct lbr_kv_waiting *find(const struct lbr_kv_index *index,
     return NULL;
 }
 
+static uint64_t parent_hash(const struct lbr_kv_index *index,
+                            const struct lbr_kv_waiting *waiting)
+{
+    return lbr_kv_label_hash(&index->labels, waiting->owner, waiting->parent);
+}
+
+/* The first of those after |parent|, or NULL. */
+static struct lbr_kv_waiting *first_after(const struct lbr_kv_index *index,
+                                          uint32_t owner, uint64_t parent)
+{
+    uint64_t hash = lbr_kv_label_hash(&index->labels, owner, parent);
+    uint32_t cursor = 0;
+    uint32_t place;
+
+    while ((place = lbr_map_next(&index->waiting_parents, hash, &cursor)) !=
+           LBR_MAP_NONE) {
+        struct lbr_kv_waiting *waiting = lbr_slab_at(&index->waiting, place);
+
+        if (waiting->owner == owner && waiting->parent == parent)
+            return waiting;
+    }
+    return NULL;
+}
+
+static void make_first(struct lbr_kv_index *index,
+                       struct lbr_kv_waiting *waiting)
+{
+    waiting->first = 1;
+    lbr_map_add(&index->waiting_parents, parent_hash(index, waiting),
+                place_of(waiting));
+}
+
+static void join_siblings(struct lbr_kv_index *index,
+                          struct lbr_kv_waiting *waiting)
+{
+    struct lbr_kv_waiting *first =
+        first_after(index, waiting->owner, waiting->parent);
+
+    lbr_list_init(&waiting->siblings);
+    waiting->first = 0;
+    if (first)
+        lbr_list_append(&first->siblings, &waiting->siblings);
+    else
+        make_first(index, waiting);
+}
+
+static void leave_siblings(struct lbr_kv_index *index,
+                           struct lbr_kv_waiting *waiting)
+{
+    struct lbr_link *next = waiting->siblings.next;
+
+    lbr_list_remove(&waiting->siblings);
+    if (!waiting->first)
+        return;
+    lbr_map_remove(&index->waiting_parents, parent_hash(index, waiting),
+                   place_of(waiting));
+    if (next != &waiting->siblings)
+        make_first(index, LBR_OWNER(next, struct lbr_kv_waiting, siblings));
+}
+
 static void drop(struct lbr_kv_index *index, struct lbr_kv_waiting *waiting)
 {
     struct lbr_kv_owner *owner = lbr_slab_at(&index->owners, waiting->owner);
 
-    lbr_map_remove(&index->waiting_names,
-                   lbr_kv_label_hash(waiting->owner, waiting->name),
-                   place_of(waiting));
-    lbr_map_remove(&index->waiting_parents,
-                   lbr_kv_label_hash(waiting->owner, waiting->parent),
-                   place_of(waiting));
+    lbr_map_remove(
+        &index->waiting_names,
+        lbr_kv_label_hash(&index->labels, waiting->owner, waiting->name),
+        place_of(waiting));
+    leave_siblings(index, waiting);
     lbr_list_remove(&waiting->link);
     lbr_slab_give(&index->waiting, waiting);
     owner->waiting_count--;
@@ -108,10 +167,10 @@ static struct lbr_kv_waiting *enter(struct lbr_kv_index *index,
     waiting->owner = owner;
     memset(waiting->copies, 0, sizeof waiting->copies);
     lbr_list_append(&name.owner->waiting, &waiting->link);
-    lbr_map_add(&index->waiting_names, lbr_kv_label_hash(owner, name.name),
+    lbr_map_add(&index->waiting_names,
+                lbr_kv_label_hash(&index->labels, owner, name.name),
                 place_of(waiting));
-    lbr_map_add(&index->waiting_parents, lbr_kv_label_hash(owner, parent),
-                place_of(waiting));
+    join_siblings(index, waiting);
     name.owner->waiting_count++;
     return waiting;
 }
@@ -162,20 +221,18 @@ int lbr_kv_waiting_remove(struct lbr_kv_index *index, struct lbr_kv_name name,
 static void make_ready(struct lbr_kv_index *index, struct lbr_kv_name parent,
                        struct lbr_link *ready)
 {
-    uint32_t owner = lbr_kv_owner_index(parent.owner);
-    uint64_t hash = lbr_kv_label_hash(owner, parent.name);
-    uint32_t cursor = 0;
-    uint32_t place;
+    struct lbr_kv_waiting *first =
+        first_after(index, lbr_kv_owner_index(parent.owner), parent.name);
+    struct lbr_kv_waiting *waiting = first;
 
-    while ((place = lbr_map_next(&index->waiting_parents, hash, &cursor)) !=
-           LBR_MAP_NONE) {
-        struct lbr_kv_waiting *waiting = lbr_slab_at(&index->waiting, place);
-
-        if (waiting->owner != owner || waiting->parent != parent.name)
-            continue;
+    if (!first)
+        return;
+    do {
         lbr_list_remove(&waiting->link);
         lbr_list_append(ready, &waiting->link);
-    }
+        waiting =
+            LBR_OWNER(waiting->siblings.next, struct lbr_kv_waiting, siblings);
+    } while (waiting != first);
 }
 
 /* Stores a block with all its copies after its parent. */

@@ -2,6 +2,7 @@
 /* Blocks that wait for the one before them to be told.
  *
  *     owner ─▶ waiting, oldest first       found by name, and by parent
+ *     parent ─▶ first ─▶ next ─▶ …         in the table stands the first
  *
  * They are resident nowhere as far as prompts are concerned. When their parent
  * is stored they follow, and after them those that wait for them. Their number
@@ -13,10 +14,12 @@
 
 struct lbr_kv_waiting {
     struct lbr_slot slot;
-    struct lbr_link link; /* of the owner's, or of those about to follow */
+    struct lbr_link link;     /* of the owner's, or of those about to follow */
+    struct lbr_link siblings; /* a ring of those after the same parent */
     uint64_t name, parent, content;
     uint32_t owner;
     uint8_t copies[LBR_KV_MEDIA];
+    uint8_t first; /* of its siblings */
 };
 
 void lbr_kv_waiting_init(struct lbr_kv_index *index, unsigned kind,

@@ -137,7 +137,7 @@ void lbr_kv_sequence_load(struct lbr_kv_sequence *sequence,
     sequence->time = get_time(reader);
     count = lbr_get_u8(reader);
     lbr_demand(reader, count <= LBR_KV_REMEMBERED);
-    while (count-- && !reader->broken) {
+    for (; count && !reader->broken; count--) {
         struct lbr_kv_stamp stamp;
 
         stamp.number = lbr_get_u64(reader);

@@ -11,8 +11,14 @@ _Static_assert(4 * (LBR_TRIE_LONGEST_RUN + sizeof(struct lbr_trie_text) + 24) <=
                "four of the longest runs fit into a chunk");
 /* Records that even the smallest trie may keep. */
 #define FIRST_RECORDS ((size_t)32 * 1024)
-/* Share of an entry in a table that is at least 3/8 full, two tables. */
-#define TABLE_SHARE (2 * sizeof(struct lbr_map_entry) * 8 / 3)
+/* A node, a hold, and an entry for each in tables that are at least 3/8 full:
+ * as much as they take where pointers have 64 bits, so that a budget is worth
+ * the same everywhere and decisions do not depend on the machine. */
+#define RECORDS ((size_t)261)
+_Static_assert(sizeof(struct lbr_trie_node) + sizeof(struct lbr_trie_hold) +
+                       2 * sizeof(struct lbr_map_entry) * 8 / 3 <=
+                   RECORDS,
+               "that pays for them");
 
 static size_t shorter(size_t a, size_t b)
 {
@@ -24,22 +30,22 @@ size_t lbr_trie_cost(size_t bytes)
 {
     size_t text = lbr_arena_cost(sizeof(struct lbr_trie_text) + bytes);
 
-    return text + text / 16 + sizeof(struct lbr_trie_node) +
-           sizeof(struct lbr_trie_hold) + TABLE_SHARE;
+    return text + text / 16 + RECORDS;
 }
 
 void lbr_trie_init(struct lbr_trie *trie, struct lbr_memory *memory,
-                   uint32_t unit, uint32_t kind)
+                   uint32_t unit, uint32_t kind, uint64_t secret)
 {
-    lbr_trie_init_stakes(trie, memory, unit, kind, NULL);
+    lbr_trie_init_stakes(trie, memory, unit, kind, secret, NULL);
 }
 
 void lbr_trie_init_stakes(struct lbr_trie *trie, struct lbr_memory *memory,
-                          uint32_t unit, uint32_t kind,
+                          uint32_t unit, uint32_t kind, uint64_t secret,
                           const struct lbr_trie_stakes *stakes)
 {
     memset(trie, 0, sizeof *trie);
     trie->unit = unit;
+    trie->secret = secret;
     trie->stakes = stakes;
     lbr_arena_init(&trie->texts, memory, TEXT_CHUNK);
     lbr_memory_init_part(&trie->records, memory, 0);
@@ -95,7 +101,7 @@ static inline struct lbr_trie_match find_from(const struct lbr_trie *trie,
                                               struct lbr_trie_match match,
                                               uint64_t root,
                                               const unsigned char *prompt,
-                                              size_t length)
+                                              size_t length, size_t deepest)
 {
     size_t done = 0;
 
@@ -104,7 +110,8 @@ static inline struct lbr_trie_match find_from(const struct lbr_trie *trie,
             lbr_trie_child(trie, match.node, root, prompt + done);
         size_t same;
 
-        if (!child)
+        match.deep = child && !deepest--;
+        if (!child || match.deep)
             break;
         same = common(trie, lbr_trie_run(child), prompt + done, trie->unit,
                       shorter(child->length, length - done));
@@ -120,9 +127,9 @@ static inline struct lbr_trie_match find_from(const struct lbr_trie *trie,
 struct lbr_trie_match lbr_trie_find(const struct lbr_trie *trie, uint64_t root,
                                     const void *bytes, size_t length)
 {
-    struct lbr_trie_match nothing = {NULL, 0};
+    struct lbr_trie_match nothing = {NULL, 0, 0};
 
-    return find_from(trie, nothing, root, bytes, length);
+    return find_from(trie, nothing, root, bytes, length, LBR_TRIE_DEEPEST);
 }
 
 struct lbr_trie_match lbr_trie_find_below(const struct lbr_trie *trie,
@@ -130,9 +137,10 @@ struct lbr_trie_match lbr_trie_find_below(const struct lbr_trie *trie,
                                           uint64_t root, const void *bytes,
                                           size_t length)
 {
-    struct lbr_trie_match match = {node, node ? node->start + node->length : 0};
+    struct lbr_trie_match match = {node, node ? node->start + node->length : 0,
+                                   0};
 
-    return find_from(trie, match, root, bytes, length);
+    return find_from(trie, match, root, bytes, length, SIZE_MAX);
 }
 
 int lbr_trie_holds(const struct lbr_trie *trie,
@@ -429,7 +437,7 @@ void lbr_trie_record(struct lbr_trie *trie, struct lbr_trie_match path,
     int fits;
 
     lbr_trie_set_budget(trie, owner, budget);
-    fits = lbr_trie_cut(trie, &path);
+    fits = !path.deep && lbr_trie_cut(trie, &path);
     last = touch(trie, path.node, owner, &missing);
     for (; missing; missing = missing->below) {
         struct lbr_trie_hold *hold = hold_next(trie, missing, owner, last);

@@ -48,6 +48,12 @@ struct lbr_trie_uses {
 
 #define LBR_TRIE_EPOCH 128U
 
+/* Most nodes on the way of a prompt. There is one for each place where others
+ * leave it: a stranger can make one of each of its bytes, after which a look at
+ * it would take a thousand times as long as its bytes should. What is below is
+ * not found, so it is not used, and goes. */
+#define LBR_TRIE_DEEPEST 512U
+
 struct lbr_trie_node {
     struct lbr_slot slot;         /* spare: scratch, its number in a snapshot */
     struct lbr_trie_node *parent; /* NULL: below the root key */
@@ -114,6 +120,7 @@ struct lbr_trie {
     uint32_t unit;           /* bytes of a symbol: 1 or 8 */
     uint32_t requests;       /* recorded so far, modulo 2^32 */
     const struct lbr_trie_stakes *stakes; /* NULL: owners hold for themselves */
+    uint64_t secret;                      /* of the tables' keys */
 };
 
 /* How far a prompt is known: |node| is the deepest node it reaches, of which
@@ -121,20 +128,22 @@ struct lbr_trie {
 struct lbr_trie_match {
     struct lbr_trie_node *node; /* NULL: nothing */
     size_t matched;
+    int deep; /* it ends here for having LBR_TRIE_DEEPEST nodes */
 };
 
+/* Nobody who chooses prompts may know |secret|: the tables are keyed by it. */
 void lbr_trie_init(struct lbr_trie *trie, struct lbr_memory *memory,
-                   uint32_t unit, uint32_t kind);
+                   uint32_t unit, uint32_t kind, uint64_t secret);
 /* The same for holds that have something behind them. */
 void lbr_trie_init_stakes(struct lbr_trie *trie, struct lbr_memory *memory,
-                          uint32_t unit, uint32_t kind,
+                          uint32_t unit, uint32_t kind, uint64_t secret,
                           const struct lbr_trie_stakes *stakes);
 void lbr_trie_destroy(struct lbr_trie *trie);
 
 void lbr_trie_owner_init(struct lbr_trie_owner *owner, uint32_t number);
 
-/* Finds how far the |length| bytes (whole symbols) under |root| are known.
- * Changes nothing. */
+/* Finds how far the |length| bytes (whole symbols) under |root| are known, as
+ * deep as LBR_TRIE_DEEPEST. Changes nothing. */
 struct lbr_trie_match lbr_trie_find(const struct lbr_trie *trie, uint64_t root,
                                     const void *bytes, size_t length);
 
@@ -148,9 +157,9 @@ static inline size_t lbr_trie_depth(struct lbr_trie_match match,
     return end < match.matched ? end : match.matched;
 }
 
-/* The same below |node|, all of which is known; NULL: the root key. Bytes on
- * the whole path count as matched, those of the prompt at |bytes| are what
- * comes after it. */
+/* The same below |node|, all of which is known, however deep; NULL: the root
+ * key. Bytes on the whole path count as matched, those of the prompt at |bytes|
+ * are what comes after it. */
 struct lbr_trie_match lbr_trie_find_below(const struct lbr_trie *trie,
                                           struct lbr_trie_node *node,
                                           uint64_t root, const void *bytes,
@@ -179,8 +188,8 @@ size_t lbr_trie_common_head(const struct lbr_trie *trie,
 
 /* Notes that |owner| now has all of the prompt, evicting the oldest of what it
  * holds to stay within |budget|. |match| is what lbr_trie_find() gave for it,
- * with no change to the trie since. Of a prompt that is too long, or when there
- * is no memory, only the head is kept. */
+ * with no change to the trie since. Of a prompt that is too long, ends
+ * too deep, or when there is no memory, only the head is kept. */
 void lbr_trie_record(struct lbr_trie *trie, struct lbr_trie_match match,
                      uint64_t root, const void *bytes, size_t length,
                      struct lbr_trie_owner *owner, size_t budget);

@@ -24,10 +24,12 @@ static struct lbr_claim *first_of(const struct lbr_shared_hold *hold)
     return LBR_OWNER(hold->claims.next, struct lbr_claim, siblings);
 }
 
-static uint64_t key_of(const struct lbr_trie_hold *hold,
+static uint64_t key_of(const struct lbr_shared_trie *shared,
+                       const struct lbr_trie_hold *hold,
                        const struct lbr_account *account)
 {
-    return lbr_hash_pair(hold->slot.handle, account->slot.handle);
+    return lbr_hash_pair(lbr_hash_pair(shared->trie.secret, hold->slot.handle),
+                         account->slot.handle);
 }
 
 struct lbr_claim *lbr_claim_find(const struct lbr_shared_trie *shared,
@@ -43,7 +45,7 @@ struct lbr_claim *lbr_claim_find(const struct lbr_shared_trie *shared,
 
     if (all->claim_count <= 1 || first->account == account)
         return all->claim_count && first->account == account ? first : NULL;
-    key = key_of(hold, account);
+    key = key_of(shared, hold, account);
     while ((index = lbr_map_next(&shared->claimed, key, &cursor)) !=
            LBR_MAP_NONE) {
         struct lbr_claim *claim = lbr_slab_at(&shared->claims, index);
@@ -87,7 +89,7 @@ static struct lbr_claim *make_claim(struct lbr_shared_trie *shared,
     lbr_list_append(newer, &claim->recency);
     lbr_list_append(&hold->claims, &claim->siblings);
     if (hold->claim_count++)
-        lbr_map_add(&shared->claimed, key_of(&hold->hold, account),
+        lbr_map_add(&shared->claimed, key_of(shared, &hold->hold, account),
                     lbr_slab_index(claim->slot.handle));
     account->claim_count++;
     account->owner->claims++;
@@ -97,7 +99,8 @@ static struct lbr_claim *make_claim(struct lbr_shared_trie *shared,
 static void forget_claim(struct lbr_shared_trie *shared,
                          const struct lbr_claim *claim)
 {
-    lbr_map_remove(&shared->claimed, key_of(&claim->hold->hold, claim->account),
+    lbr_map_remove(&shared->claimed,
+                   key_of(shared, &claim->hold->hold, claim->account),
                    lbr_slab_index(claim->slot.handle));
 }
 

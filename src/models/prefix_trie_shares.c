@@ -14,12 +14,12 @@
 #define CLAIMS_AT_LEAST 1024
 
 void lbr_shared_init(struct lbr_shared_trie *shared, struct lbr_memory *memory,
-                     uint32_t kind)
+                     uint32_t kind, uint64_t secret)
 {
     memset(shared, 0, sizeof *shared);
     shared->memory = memory;
     lbr_trie_init_stakes(&shared->trie, memory, (uint32_t)LBR_BLOCK, kind,
-                         &lbr_claims_stakes);
+                         secret, &lbr_claims_stakes);
     /* The targets' capacities are the bound. */
     shared->trie.records.limit = UINT64_MAX;
     lbr_arena_set_limit(&shared->trie.texts, SIZE_MAX);
@@ -263,7 +263,7 @@ void lbr_shared_record(struct lbr_shared_trie *shared,
     lbr_shared_set_rules(owner, rules);
     enter_client(&entry, root, blocks, length, owner, client, now);
     if (entry.account) {
-        fits = lbr_trie_cut(&shared->trie, &entry.path);
+        fits = !entry.path.deep && lbr_trie_cut(&shared->trie, &entry.path);
         touch(&entry);
         if (claim_path(&entry) && fits)
             append(&entry, root, blocks, length);

@@ -28,9 +28,10 @@ struct lbr_share_rules {
     uint32_t most_clients; /* told apart on a target; others share an account */
 };
 
-/* Kinds of handles of the tables: |kind| and the two above it. */
+/* Kinds of handles of the tables: |kind| and the two above it; |secret| as in
+ * lbr_trie_init(). */
 void lbr_shared_init(struct lbr_shared_trie *shared, struct lbr_memory *memory,
-                     uint32_t kind);
+                     uint32_t kind, uint64_t secret);
 void lbr_shared_destroy(struct lbr_shared_trie *shared);
 
 void lbr_shared_owner_init(struct lbr_shared_owner *owner, uint32_t number);

@@ -20,13 +20,15 @@ static uint64_t symbol_at(const struct lbr_trie *trie,
 
 /* Key of a child in the table: below one parent, distinct for each symbol.
  * Handles are distinct from root keys for all practical purposes; an entry's
- * parent is checked anyway. */
+ * parent is checked anyway. The secret is mixed in with the parent, before the
+ * symbol: strangers choose symbols and root keys, and can guess handles. */
 static uint64_t child_key(const struct lbr_trie *trie,
                           const struct lbr_trie_node *parent, uint64_t root,
                           const unsigned char *bytes)
 {
-    return lbr_hash_pair(parent ? parent->slot.handle : root,
-                         symbol_at(trie, bytes));
+    return lbr_hash_pair(
+        lbr_hash_pair(trie->secret, parent ? parent->slot.handle : root),
+        symbol_at(trie, bytes));
 }
 
 static uint64_t key_of(const struct lbr_trie *trie,
@@ -53,10 +55,13 @@ struct lbr_trie_node *lbr_trie_child(const struct lbr_trie *trie,
     return NULL;
 }
 
-static uint64_t hold_key(const struct lbr_trie_node *node,
+/* Who chooses prompts has a say in which handles stay. */
+static uint64_t hold_key(const struct lbr_trie *trie,
+                         const struct lbr_trie_node *node,
                          const struct lbr_trie_owner *owner)
 {
-    return lbr_hash_pair(node->slot.handle, owner->number);
+    return lbr_hash_pair(lbr_hash_pair(trie->secret, node->slot.handle),
+                         owner->number);
 }
 
 static struct lbr_trie_hold *first_hold(const struct lbr_trie_node *node)
@@ -77,7 +82,7 @@ struct lbr_trie_hold *lbr_trie_find_hold(const struct lbr_trie *trie,
 
     if (node->holder_count <= 1 || first->owner == owner)
         return first && first->owner == owner ? first : NULL;
-    key = hold_key(node, owner);
+    key = hold_key(trie, node, owner);
     while ((index = lbr_map_next(&trie->held, key, &cursor)) != LBR_MAP_NONE) {
         struct lbr_trie_hold *hold = lbr_slab_at(&trie->holds, index);
 
@@ -146,7 +151,7 @@ struct lbr_trie_hold *lbr_trie_add_hold(struct lbr_trie *trie,
     lbr_list_append(&owner->holds, &hold->recency);
     lbr_list_append(&node->holders, &hold->siblings);
     if (node->holder_count++)
-        lbr_map_add(&trie->held, hold_key(node, owner),
+        lbr_map_add(&trie->held, hold_key(trie, node, owner),
                     lbr_slab_index(hold->slot.handle));
     if (node->parent)
         lbr_trie_note_joinable(trie, node->parent);
@@ -155,7 +160,7 @@ struct lbr_trie_hold *lbr_trie_add_hold(struct lbr_trie *trie,
 
 static void forget_hold(struct lbr_trie *trie, const struct lbr_trie_hold *hold)
 {
-    lbr_map_remove(&trie->held, hold_key(hold->node, hold->owner),
+    lbr_map_remove(&trie->held, hold_key(trie, hold->node, hold->owner),
                    lbr_slab_index(hold->slot.handle));
 }
 

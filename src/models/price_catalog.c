@@ -7,8 +7,9 @@
 #define CHUNK_BITS 4
 
 void lbr_prices_init(struct lbr_price_catalog *catalog,
-                     struct lbr_memory *memory, uint32_t limit)
+                     struct lbr_memory *memory, uint32_t limit, uint64_t secret)
 {
+    catalog->secret = secret;
     catalog->memory = memory;
     catalog->changes = 1;
     lbr_slab_init(&catalog->slab, memory, KIND, sizeof(struct lbr_price),
@@ -27,15 +28,16 @@ void lbr_prices_destroy(struct lbr_price_catalog *catalog)
     lbr_slab_destroy(&catalog->slab);
 }
 
-static uint64_t hash_of(struct lbr_text key)
+static uint64_t hash_of(const struct lbr_price_catalog *catalog,
+                        struct lbr_text key)
 {
-    return lbr_hash(key.bytes, key.length);
+    return lbr_hash_seeded(key.bytes, key.length, catalog->secret);
 }
 
 struct lbr_price *lbr_prices_find(const struct lbr_price_catalog *catalog,
                                   struct lbr_text key)
 {
-    uint64_t hash = hash_of(key);
+    uint64_t hash = hash_of(catalog, key);
     uint32_t cursor = 0;
     uint32_t index;
 
@@ -69,7 +71,7 @@ int lbr_prices_add(struct lbr_price_catalog *catalog, struct lbr_text key,
     }
     *price = object;
     (*price)->key = copy;
-    lbr_map_add(&catalog->keys, hash_of(key),
+    lbr_map_add(&catalog->keys, hash_of(catalog, key),
                 lbr_slab_index((*price)->slot.handle));
     catalog->changes++;
     return LBROUTE_OK;
@@ -78,7 +80,7 @@ int lbr_prices_add(struct lbr_price_catalog *catalog, struct lbr_text key,
 void lbr_prices_remove(struct lbr_price_catalog *catalog,
                        struct lbr_price *price)
 {
-    lbr_map_remove(&catalog->keys, hash_of(price->key),
+    lbr_map_remove(&catalog->keys, hash_of(catalog, price->key),
                    lbr_slab_index(price->slot.handle));
     lbr_text_free(catalog->memory, price->key);
     lbr_slab_give(&catalog->slab, price);

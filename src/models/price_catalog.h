@@ -25,6 +25,7 @@ struct lbr_price_catalog {
     struct lbr_memory *memory;
     struct lbr_slab slab;
     struct lbr_map keys;
+    uint64_t secret;  /* of its keys: catalogs come from elsewhere */
     uint64_t changes; /* keys that came and went, from 1: what a search for a
                        * key found holds until this moves */
 };
@@ -36,7 +37,8 @@ struct lbr_usage {
 };
 
 void lbr_prices_init(struct lbr_price_catalog *catalog,
-                     struct lbr_memory *memory, uint32_t limit);
+                     struct lbr_memory *memory, uint32_t limit,
+                     uint64_t secret);
 void lbr_prices_destroy(struct lbr_price_catalog *catalog);
 
 /* The price of |key|, or NULL. It stays where it is until it is removed. */

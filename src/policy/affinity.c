@@ -138,6 +138,21 @@ void lbr_affinity_note(const struct lbr_pick *pick,
         affinity->total ? (double)held / (double)affinity->total : (double)NAN;
 }
 
+/* Other routers are told where the prompt went. */
+static void tell(const struct lbr_pick *pick, const struct lbr_target *target,
+                 const struct lbr_affinity *affinity)
+{
+    struct lbr_news_item item = {0};
+
+    item.kind = LBR_NEWS_PROMPT;
+    item.comparison = lbr_group_comparison(pick->group);
+    item.target = target->slot.handle;
+    item.key = pick->ask->prefix_root;
+    item.client = pick->ask->client_digest;
+    lbr_news_add(&pick->router->sharing.news, &item, affinity->symbols,
+                 affinity->length);
+}
+
 void lbr_affinity_record(struct lbr_pick *pick, const struct lbr_choice *choice)
 {
     struct lbr_target *target = lbr_pick_target(pick, choice->position);
@@ -153,6 +168,8 @@ void lbr_affinity_record(struct lbr_pick *pick, const struct lbr_choice *choice)
         lbr_shared_record(pick->group->prefixes, pick->match, ask->prefix_root,
                           affinity.symbols, affinity.length, &target->prefixes,
                           ask->client_digest, pick->now, &params->kv);
+    if (affinity.length && pick->router->sharing.news.bytes)
+        tell(pick, target, &affinity);
 }
 
 void lbr_affinity_commit(struct lbr_pick *pick, const struct lbr_choice *choice)

@@ -90,37 +90,56 @@ static void share_room(struct lbr_chains *chains, size_t room)
 
 /* ---- keys ---- */
 
-/* The items that a block overlaps, folded; |*next| is the first that may
- * overlap this block or a later one. */
-static uint64_t fold_items(const lbroute_request *request, size_t *next,
-                           uint64_t begin, uint64_t end)
+/* A request's items, walked along with its blocks. */
+struct items {
+    const lbroute_request *request;
+    size_t next;  /* the first that may overlap this block or a later one */
+    size_t known; /* index + 1 of the one that was asked for last */
+    uint64_t id;  /* of that */
+};
+
+/* What an item is called is read once, however many blocks it fills: of those
+ * in a block the last alone goes on in the next one. */
+static uint64_t id_of(struct items *items, size_t index)
 {
+    const lbroute_mm_item *item = &items->request->mm_items[index];
+
+    if (items->known != index + 1)
+        items->id = lbr_block_id(item->id, item->id_len);
+    items->known = index + 1;
+    return items->id;
+}
+
+static uint64_t end_of(const lbroute_mm_item *item)
+{
+    return item->begin + item->count;
+}
+
+/* The items that a block overlaps, folded. */
+static uint64_t fold_items(struct items *items, uint64_t begin, uint64_t end)
+{
+    const lbroute_mm_item *list = items->request->mm_items;
+    size_t count = items->request->mm_item_count;
     uint64_t extra = 0;
     size_t i;
 
-    while (*next < request->mm_item_count &&
-           request->mm_items[*next].begin + request->mm_items[*next].count <=
-               begin)
-        ++*next;
-    for (i = *next; i < request->mm_item_count; i++) {
-        const lbroute_mm_item *item = &request->mm_items[i];
-
-        if (item->begin >= end)
-            break;
-        if (item->begin + item->count > begin)
-            extra = lbr_block_fold(extra, item->id, item->id_len);
-    }
+    while (items->next < count && end_of(&list[items->next]) <= begin)
+        items->next++;
+    for (i = items->next; i < count && list[i].begin < end; i++)
+        if (end_of(&list[i]) > begin)
+            extra = lbr_block_fold_id(extra, id_of(items, i));
     return extra;
 }
 
-static uint64_t extra_of(const lbroute_request *request, size_t *next,
-                         uint32_t block, uint32_t block_size)
+static uint64_t extra_of(struct items *items, uint32_t block,
+                         uint32_t block_size)
 {
+    const lbroute_request *request = items->request;
     uint64_t begin = (uint64_t)block * block_size;
     uint64_t extra = 0;
 
     if (request->mm_item_count && block_size)
-        extra = fold_items(request, next, begin, begin + block_size);
+        extra = fold_items(items, begin, begin + block_size);
     if (!block && request->salt_len)
         extra = lbr_block_fold(extra, request->salt, request->salt_len);
     return extra;
@@ -138,11 +157,11 @@ static uint64_t hash_of(const lbroute_request *request, uint32_t block,
 static void fill(const lbroute_request *request, uint64_t key,
                  const struct lbr_chain *row)
 {
-    size_t next_item = 0;
+    struct items items = {request, 0, 0, 0};
     uint32_t i;
 
     for (i = 0; i < row->count; i++) {
-        uint64_t extra = extra_of(request, &next_item, i, row->block_size);
+        uint64_t extra = extra_of(&items, i, row->block_size);
         uint64_t hash = hash_of(request, i, row->block_size);
 
         key = lbr_kv_key_after(key, lbr_block_content(hash, extra));

@@ -53,6 +53,15 @@ static unsigned band_of(const lbroute_request *request)
     return (unsigned)(request->priority - LBROUTE_PRIORITY_MIN);
 }
 
+/* Requests of one kind suit the same targets. Models that nobody serves are one
+ * kind, since clients may make up as many as they like. */
+static uint64_t kind_of(const struct lbr_pick *pick)
+{
+    const struct lbr_model *model = pick->scope.model;
+
+    return model ? model->slot.handle : (uint64_t)pick->scope.model_asked;
+}
+
 /* Requests without a client are one client; in a queue that is not fair, all
  * are. */
 static void note_client(const struct lbr_pick *pick,
@@ -65,7 +74,7 @@ static void note_client(const struct lbr_pick *pick,
         digest = lbr_client_digest(pick->router, request->client,
                                    request->client_len);
     outlook->turn.client = lbr_hash_pair(digest, pick->group->room_key);
-    outlook->turn.kind = lbr_hash(request->model, request->model_len);
+    outlook->turn.kind = kind_of(pick);
     outlook->turn.band = band_of(request);
 }
 

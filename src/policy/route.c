@@ -32,7 +32,7 @@ static void find_pin(struct lbr_pick *pick)
     if (pins == LBR_PINS_SESSIONS && !pick->ask->request->session_len)
         return;
     if (pins_conversation(pick))
-        key = pick->ask->ring_key;
+        key = lbr_hash_pair(pick->router->table_secret, pick->ask->ring_key);
     if (!key)
         return;
     pick->pin_key = lbr_hash_pair(key, pool->pin_key);

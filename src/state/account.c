@@ -46,7 +46,7 @@ static double due_of(const struct lbr_latency *latency)
                                   : (double)first->sent_at + first->expected;
 }
 
-static void publish_work(const struct lbr_target *target)
+void lbr_latency_publish_work(const struct lbr_target *target)
 {
     const struct lbr_latency *latency = &target->latency;
     const struct lbr_group *group = group_of(target);
@@ -54,7 +54,8 @@ static void publish_work(const struct lbr_target *target)
     if (!group)
         return;
     *cell(group, target, LBR_COLUMN_QUEUE) =
-        (double)latency->waiting_tokens / LBR_TOKENS_PER_UNIT;
+        (double)(latency->waiting_tokens + target->peers.tokens) /
+        LBR_TOKENS_PER_UNIT;
     *cell(group, target, LBR_COLUMN_DUE) = due_of(latency);
 }
 
@@ -62,7 +63,7 @@ static void count(struct lbr_target *target, const struct lbr_task *task)
 {
     target->latency.waiting_tokens += task->tokens;
     target->latency.waiting_count++;
-    publish_work(target);
+    lbr_latency_publish_work(target);
 }
 
 void lbr_task_start(struct lbr_target *target, struct lbr_task *task,
@@ -80,7 +81,7 @@ void lbr_task_hide(struct lbr_target *target, struct lbr_task *task)
     lbr_list_remove(&task->link);
     target->latency.waiting_tokens -= task->tokens;
     target->latency.waiting_count--;
-    publish_work(target);
+    lbr_latency_publish_work(target);
 }
 
 void lbr_task_show(struct lbr_target *target, struct lbr_task *task)
@@ -95,10 +96,13 @@ void lbr_task_finish(struct lbr_target *target, struct lbr_task *task)
     task->state = LBR_TASK_STARTED;
 }
 
-void lbr_latency_scrape(struct lbr_latency *latency, double waiting)
+void lbr_latency_scrape(struct lbr_target *target, double waiting)
 {
+    struct lbr_latency *latency = &target->latency;
+    double known = latency->waiting_count + (double)target->peers.waiting;
+
     latency->others_waiting =
-        isnan(waiting) ? waiting : fmax(waiting - latency->waiting_count, 0);
+        isnan(waiting) ? waiting : fmax(waiting - known, 0);
 }
 
 void lbr_latency_publish_others(const struct lbr_target *target, double others)
@@ -280,5 +284,5 @@ void lbr_latency_publish(const struct lbr_target *target)
         publish_slowness(target, group);
     publish_plane(target, group, LBR_FIRST_TOKEN);
     publish_plane(target, group, LBR_TOTAL);
-    publish_work(target);
+    lbr_latency_publish_work(target);
 }

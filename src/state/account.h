@@ -83,8 +83,12 @@ void lbr_task_hide(struct lbr_target *target, struct lbr_task *task);
 void lbr_task_show(struct lbr_target *target, struct lbr_task *task);
 
 /* The engine was reported to have |waiting| requests waiting (NaN: unknown).
- * The own ones are known better: what is more is others'. */
-void lbr_latency_scrape(struct lbr_latency *latency, double waiting);
+ * The own ones, and those that other routers told of, are known better: what is
+ * more is others'. */
+void lbr_latency_scrape(struct lbr_target *target, double waiting);
+
+/* Shows the forecast the work that waits. */
+void lbr_latency_publish_work(const struct lbr_target *target);
 
 /* Shows the forecast how many requests of others wait. */
 void lbr_latency_publish_others(const struct lbr_target *target, double others);

@@ -28,11 +28,12 @@ enum { KIND_TRIE = 6 };
 static void init_trie(struct lbr_group *group, struct lbr_memory *memory)
 {
     if (group->trie_kind == LBR_TRIE_BYTES)
-        lbr_trie_init(group->trie, memory, 1, KIND_TRIE);
+        lbr_trie_init(group->trie, memory, 1, KIND_TRIE, group->secret);
     else if (group->trie_kind == LBR_TRIE_BLOCKS)
-        lbr_trie_init(group->trie, memory, (uint32_t)LBR_BLOCK, KIND_TRIE);
+        lbr_trie_init(group->trie, memory, (uint32_t)LBR_BLOCK, KIND_TRIE,
+                      group->secret);
     else
-        lbr_shared_init(group->prefixes, memory, KIND_TRIE);
+        lbr_shared_init(group->prefixes, memory, KIND_TRIE, group->secret);
 }
 
 static void clear_trie(struct lbr_group *group)
@@ -97,10 +98,33 @@ void lbr_group_set_trie_kind(struct lbr_group *group, struct lbr_memory *memory,
         init_trie(group, memory);
 }
 
+struct lbr_comparison lbr_group_comparison(const struct lbr_group *group)
+{
+    const struct lbr_params *params = &group->members[0]->pool->params;
+    struct lbr_comparison comparison = {(uint8_t)group->trie_kind, 0, 0};
+
+    if (group->trie_kind != LBR_TRIE_BYTES) {
+        comparison.block_bytes = params->blocks.bytes;
+        comparison.block_tokens = params->blocks.tokens;
+    }
+    return comparison;
+}
+
+int lbr_group_compares(const struct lbr_group *group,
+                       const struct lbr_comparison *comparison)
+{
+    struct lbr_comparison own;
+
+    if (!group || !group->trie)
+        return 0;
+    own = lbr_group_comparison(group);
+    return lbr_comparison_same(&own, comparison);
+}
+
 struct lbr_group *lbr_group_create(struct lbr_memory *memory,
                                    const struct lbr_slab *targets,
                                    struct lbr_text tier, unsigned uses,
-                                   int by_pool)
+                                   int by_pool, uint64_t secret)
 {
     struct lbr_group *group = lbr_memory_new(memory, 1, sizeof *group);
 
@@ -112,6 +136,7 @@ struct lbr_group *lbr_group_create(struct lbr_memory *memory,
     }
     group->uses = uses;
     group->by_pool = by_pool;
+    group->secret = secret;
     group->stale = 1;
     lbr_ring_init(&group->ring, memory, 32, owner_name, (void *)targets);
     group->spare_ring = group->ring;

@@ -13,6 +13,7 @@
 #include "models/prefix_trie_shares.h"
 #include "models/ring.h"
 #include "models/throughput.h"
+#include "state/comparison.h"
 #include "state/room.h"
 #include "state/target.h"
 
@@ -25,13 +26,6 @@ enum {
     LBR_USES_TRIE = 16,     /* prefixes that members have seen */
     LBR_USES_FORECAST = 32, /* latencies to expect */
     LBR_USES_PACE = 64      /* how long work takes, besides a forecast */
-};
-
-/* What a group's trie compares, and who pays for it. */
-enum lbr_trie_kind {
-    LBR_TRIE_BYTES,  /* the symbols themselves, budgets in bytes */
-    LBR_TRIE_BLOCKS, /* hashes of blocks, budgets in bytes */
-    LBR_TRIE_SHARED  /* hashes of blocks, capacity shared among clients */
 };
 
 struct lbr_group {
@@ -62,6 +56,7 @@ struct lbr_group {
     struct lbr_shared_trie *prefixes; /* NULL: not kept */
     struct lbr_trie *trie;            /* of |prefixes| */
     enum lbr_trie_kind trie_kind;
+    uint64_t secret; /* of its tables */
     struct lbr_ring ring;
     struct lbr_ring spare_ring; /* between preparing and adopting */
     int weighted_points;        /* ring points follow weights */
@@ -78,11 +73,12 @@ struct lbr_member *lbr_group_member(const struct lbr_group *group,
                                     uint32_t position);
 
 /* Makes a group of |tier| that keeps what |uses| says, a trie of bytes if any,
- * or returns NULL without memory. |slab| resolves the owners of ring points. */
+ * or returns NULL without memory. |targets| resolves the owners of ring points;
+ * the trie's tables are keyed by |secret|. */
 struct lbr_group *lbr_group_create(struct lbr_memory *memory,
                                    const struct lbr_slab *targets,
                                    struct lbr_text tier, unsigned uses,
-                                   int by_pool);
+                                   int by_pool, uint64_t secret);
 void lbr_group_destroy(struct lbr_group *group, struct lbr_memory *memory);
 
 /* Joining takes two steps, so that a target can move without a moment at which
@@ -109,6 +105,13 @@ void lbr_group_keep_only(struct lbr_group *group, struct lbr_memory *memory,
  * kind already. */
 void lbr_group_set_trie_kind(struct lbr_group *group, struct lbr_memory *memory,
                              enum lbr_trie_kind kind);
+
+/* How a group that keeps a trie compares prompts. */
+struct lbr_comparison lbr_group_comparison(const struct lbr_group *group);
+
+/* Whether a group (NULL: none) keeps a trie that compares so. */
+int lbr_group_compares(const struct lbr_group *group,
+                       const struct lbr_comparison *comparison);
 
 /* Lets ring points follow weights, or not, in two steps: preparation builds the
  * new ring (returns 0 without memory), adoption takes it or throws it away. */

@@ -145,7 +145,8 @@ static void renew_load(struct lbr_group *group, struct lbr_target *target,
 
     target->extra =
         trust.value * lbr_signals_others(&target->signals, group->whole_mean) +
-        (1 - trust.value) * group->others_mean + pressure.value;
+        (1 - trust.value) * group->others_mean + pressure.value +
+        (double)target->peers.in_flight;
     if (trust.until < group->valid_until)
         group->valid_until = trust.until;
     if (pressure.until < group->valid_until)

@@ -6,6 +6,9 @@
 #define FIRST_CAPACITY 4U
 /* What a batch counts for besides its operations. */
 #define OVERHEAD 4U
+/* Steps from either end of a source's batches to where one belongs: a stranger
+ * may send them in any order. */
+#define FARTHEST 1024U
 
 _Static_assert(sizeof(struct lbr_kv_aside) <=
                    OVERHEAD * sizeof(struct lbr_kv_op),
@@ -35,22 +38,33 @@ struct lbr_kv_aside *lbr_kv_aside_first(const struct lbr_kv_source *source)
     return aside_of(source->aside.next);
 }
 
-/* The last one whose number is not above |number|, or the head. */
+/* The last one whose number is not above |number|, or the head. Batches come in
+ * order, or fill a hole from its beginning: then that is near an end. NULL: it
+ * is farther from both than anybody should look. */
 static struct lbr_link *place_of(const struct lbr_kv_source *source,
                                  uint64_t number)
 {
-    struct lbr_link *link = source->aside.previous;
+    struct lbr_link *back = source->aside.previous;
+    struct lbr_link *front = source->aside.next;
+    uint32_t steps = FARTHEST;
 
-    while (link != &source->aside && aside_of(link)->stamp.number > number)
-        link = link->previous;
-    return link;
+    while (steps--) {
+        if (back == &source->aside || aside_of(back)->stamp.number <= number)
+            return back;
+        if (aside_of(front)->stamp.number > number)
+            return front->previous;
+        back = back->previous;
+        front = front->next;
+    }
+    return NULL;
 }
 
 int lbr_kv_aside_has(const struct lbr_kv_source *source, uint64_t number)
 {
     struct lbr_link *link = place_of(source, number);
 
-    return link != &source->aside && aside_of(link)->stamp.number == number;
+    return link && link != &source->aside &&
+           aside_of(link)->stamp.number == number;
 }
 
 uint64_t lbr_kv_aside_ops(const struct lbr_kv_source *source)
@@ -67,15 +81,16 @@ struct lbr_kv_aside *lbr_kv_aside_begin(struct lbr_kv_store *store,
                                         struct lbr_kv_source *source,
                                         const struct lbr_kv_stamp *stamp)
 {
+    struct lbr_link *place = place_of(source, stamp->number);
     struct lbr_kv_aside *aside;
 
-    if (store->aside_ops + OVERHEAD > store->most_aside)
+    if (!place || store->aside_ops + OVERHEAD > store->most_aside)
         return NULL;
     aside = lbr_memory_new(store->memory, 1, sizeof *aside);
     if (!aside)
         return NULL;
     aside->stamp = *stamp;
-    lbr_list_prepend(place_of(source, stamp->number), &aside->link);
+    lbr_list_prepend(place, &aside->link);
     store->aside_ops += OVERHEAD;
     return aside;
 }

@@ -15,12 +15,12 @@ enum { KIND_SOURCE = 9, KIND_INDEX = 10 };
 /* ---- store ---- */
 
 void lbr_kv_store_init(struct lbr_kv_store *store, struct lbr_memory *memory,
-                       uint32_t blocks, uint32_t sources)
+                       uint32_t blocks, uint32_t sources, uint64_t secret)
 {
     memset(store, 0, sizeof *store);
     store->memory = memory;
     store->most_aside = lbr_kv_aside_limit(blocks);
-    lbr_kv_index_init(&store->index, memory, KIND_INDEX, blocks);
+    lbr_kv_index_init(&store->index, memory, KIND_INDEX, blocks, secret);
     lbr_slab_init(&store->sources, memory, KIND_SOURCE,
                   sizeof(struct lbr_kv_source), SOURCE_CHUNK_BITS, sources);
 }

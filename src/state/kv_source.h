@@ -117,7 +117,7 @@ struct lbr_kv_rules {
 };
 
 void lbr_kv_store_init(struct lbr_kv_store *store, struct lbr_memory *memory,
-                       uint32_t blocks, uint32_t sources);
+                       uint32_t blocks, uint32_t sources, uint64_t secret);
 void lbr_kv_store_destroy(struct lbr_kv_store *store);
 size_t lbr_kv_store_estimate(uint32_t blocks, uint32_t sources);
 

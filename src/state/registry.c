@@ -3,17 +3,26 @@
 
 #include "base/hash.h"
 
+/* The same in all routers: a room is found again by it, and pins that come from
+ * elsewhere. */
 static uint64_t key_of(struct lbr_text name)
 {
     return lbr_hash(name.bytes, name.length);
 }
 
+static uint64_t table_key(const struct lbroute_router *router,
+                          struct lbr_text name)
+{
+    return lbr_hash_seeded(name.bytes, name.length, router->table_secret);
+}
+
 /* The object of that name; its own name stands |name_at| bytes into it. */
-static void *find_named(const struct lbr_slab *slab,
+static void *find_named(const struct lbroute_router *router,
+                        const struct lbr_slab *slab,
                         const struct lbr_map *names, size_t name_at,
                         struct lbr_text name)
 {
-    uint64_t key = key_of(name);
+    uint64_t key = table_key(router, name);
     uint32_t cursor = 0;
     uint32_t index;
 
@@ -31,21 +40,21 @@ static void *find_named(const struct lbr_slab *slab,
 struct lbr_pool *lbr_pool_named(struct lbroute_router *router,
                                 struct lbr_text name)
 {
-    return find_named(&router->pools, &router->pool_names,
+    return find_named(router, &router->pools, &router->pool_names,
                       offsetof(struct lbr_pool, name), name);
 }
 
 struct lbr_target *lbr_target_named(struct lbroute_router *router,
                                     struct lbr_text name)
 {
-    return find_named(&router->targets, &router->target_names,
+    return find_named(router, &router->targets, &router->target_names,
                       offsetof(struct lbr_target, name), name);
 }
 
 struct lbr_model *lbr_model_named(struct lbroute_router *router,
                                   struct lbr_text name)
 {
-    return find_named(&router->models, &router->model_names,
+    return find_named(router, &router->models, &router->model_names,
                       offsetof(struct lbr_model, name), name);
 }
 
@@ -68,7 +77,7 @@ static int create_named(struct lbroute_router *router, struct lbr_slab *slab,
     }
     memset((char *)*object + sizeof(struct lbr_slot), 0,
            slab->object_size - sizeof(struct lbr_slot));
-    lbr_map_add(names, key_of(name),
+    lbr_map_add(names, table_key(router, name),
                 lbr_slab_index(((struct lbr_slot *)*object)->handle));
     return LBROUTE_OK;
 }
@@ -77,7 +86,8 @@ static void destroy_named(struct lbroute_router *router, struct lbr_slab *slab,
                           struct lbr_map *names, struct lbr_text name,
                           struct lbr_slot *slot)
 {
-    lbr_map_remove(names, key_of(name), lbr_slab_index(slot->handle));
+    lbr_map_remove(names, table_key(router, name),
+                   lbr_slab_index(slot->handle));
     lbr_text_free(&router->memory, name);
     lbr_slab_give(slab, slot);
 }
@@ -158,9 +168,9 @@ static struct lbr_group *enter_group(struct lbroute_router *router,
 
     if (group)
         return group;
-    group =
-        lbr_group_create(&router->memory, &router->targets, tier,
-                         pool ? pool->uses : LBR_USES_SCHEDULE, pool != NULL);
+    group = lbr_group_create(&router->memory, &router->targets, tier,
+                             pool ? pool->uses : LBR_USES_SCHEDULE,
+                             pool != NULL, router->table_secret);
     if (!group)
         return NULL;
     if (pool)

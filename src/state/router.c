@@ -110,6 +110,8 @@ static void set_alarm(struct lbroute_router *router)
         alarm = lbr_tickets_deadline(&router->tickets);
     if (lbr_waiting_deadline(&router->waiting) < alarm)
         alarm = lbr_waiting_deadline(&router->waiting);
+    if (router->sharing.peers.until < alarm)
+        alarm = router->sharing.peers.until;
     router->alarm = alarm;
 }
 
@@ -121,6 +123,7 @@ void lbr_router_expire(struct lbroute_router *router)
                                          router->clock)) != NULL)
         expire(router, ticket);
     lbr_waiting_expire(&router->waiting, router->clock);
+    lbr_peers_expire(router);
     set_alarm(router);
 }
 

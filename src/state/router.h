@@ -15,6 +15,7 @@
 #include "state/room.h"
 #include "state/scratch.h"
 #include "state/session.h"
+#include "state/sharing.h"
 #include "state/stage.h"
 #include "state/ticket.h"
 
@@ -39,6 +40,7 @@ struct lbroute_router {
     struct lbr_price_catalog prices;
     struct lbr_kv_store kv;
     struct lbr_kv_guesses guesses;
+    struct lbr_sharing sharing;
     int adaptive_off;
 
     uint64_t arrivals; /* targets ever added */
@@ -58,8 +60,12 @@ struct lbroute_router {
 
     /* Never change after creation: read without the lock. */
     struct lbr_digest_key session_key, client_key;
-    uint64_t trial_seed; /* of the trials of adaptive pools */
-    uint64_t kv_secret;  /* keys of blocks begin with it */
+    struct lbr_digest_key own_key; /* of nothing that is shown */
+    uint64_t trial_seed;           /* of the trials of adaptive pools */
+    uint64_t kv_secret;            /* keys of blocks begin with it */
+    /* Mixed into the keys of every table that strangers can fill, so that they
+     * cannot know which of them share a place. */
+    uint64_t table_secret;
     char header_prefix[LBROUTE_NAME_MAX + 1];
 };
 
@@ -120,6 +126,12 @@ void lbr_router_first_token(struct lbroute_router *router,
 void lbr_router_learn_latency(struct lbroute_router *router,
                               const struct lbr_ticket *ticket,
                               const lbroute_event *success);
+
+/* The same in all routers whose digests are of the same key. */
+static inline uint64_t lbr_router_key_check(const struct lbroute_router *router)
+{
+    return lbr_digest(router->own_key, "snapshot", 8);
+}
 
 /* Where the block sizes of a pool are published. */
 static inline struct lbr_published *lbr_router_block_sizes(

@@ -21,8 +21,8 @@ void lbr_sessions_destroy(struct lbr_sessions *sessions)
     lbr_slab_destroy(&sessions->slab);
 }
 
-static struct lbr_session *find(const struct lbr_sessions *sessions,
-                                uint64_t key)
+struct lbr_session *lbr_sessions_known(const struct lbr_sessions *sessions,
+                                       uint64_t key)
 {
     uint32_t cursor = 0;
     uint32_t index = lbr_map_next(&sessions->by_key, key, &cursor);
@@ -33,7 +33,7 @@ static struct lbr_session *find(const struct lbr_sessions *sessions,
 struct lbr_session *lbr_sessions_find(const struct lbr_sessions *sessions,
                                       uint64_t key, uint64_t now, uint64_t ttl)
 {
-    struct lbr_session *session = find(sessions, key);
+    struct lbr_session *session = lbr_sessions_known(sessions, key);
 
     if (!session || lbr_time_since(now, session->used_at) >= ttl)
         return NULL;
@@ -77,7 +77,7 @@ void lbr_sessions_learn(struct lbr_sessions *sessions, uint64_t key,
                         lbroute_target target, struct lbr_link *siblings,
                         uint64_t now)
 {
-    struct lbr_session *session = find(sessions, key);
+    struct lbr_session *session = lbr_sessions_known(sessions, key);
 
     if (session) {
         lbr_list_remove(&session->siblings);
@@ -104,7 +104,7 @@ int lbr_sessions_restore(struct lbr_sessions *sessions, uint64_t key,
     void *object;
     int result;
 
-    if (find(sessions, key))
+    if (lbr_sessions_known(sessions, key))
         return LBROUTE_ERR_EXISTS;
     result = lbr_slab_reserve(&sessions->slab);
     if (result)

@@ -30,6 +30,10 @@ void lbr_sessions_init(struct lbr_sessions *sessions, struct lbr_memory *memory,
                        uint32_t limit);
 void lbr_sessions_destroy(struct lbr_sessions *sessions);
 
+/* The pin of |key|, or NULL. */
+struct lbr_session *lbr_sessions_known(const struct lbr_sessions *sessions,
+                                       uint64_t key);
+
 /* The pin of |key| that was used less than |ttl| before |now|, or NULL. */
 struct lbr_session *lbr_sessions_find(const struct lbr_sessions *sessions,
                                       uint64_t key, uint64_t now, uint64_t ttl);

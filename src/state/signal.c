@@ -56,15 +56,14 @@ static void add_half(struct lbr_signals *signals, int gauge, uint64_t now,
     signals->others += signals->gauge[gauge];
 }
 
-static void renew_others(struct lbr_signals *signals, uint32_t in_flight,
+static void renew_others(struct lbr_signals *signals, double known,
                          uint64_t now, uint64_t ttl)
 {
     signals->others = 0;
     signals->others_known = signals->others_partial = 0;
     add_half(signals, LBROUTE_GAUGE_RUNNING, now, ttl);
     add_half(signals, LBROUTE_GAUGE_WAITING, now, ttl);
-    signals->others =
-        signals->others > in_flight ? signals->others - in_flight : 0;
+    signals->others = signals->others > known ? signals->others - known : 0;
     signals->others_at = now;
 }
 
@@ -77,15 +76,15 @@ static void store(struct lbr_signals *signals, int gauge, double value,
 }
 
 void lbr_signals_set(struct lbr_signals *signals, int gauge, double value,
-                     uint32_t in_flight, uint64_t now, uint64_t ttl)
+                     double known, uint64_t now, uint64_t ttl)
 {
     store(signals, gauge, value, now);
     if (HALVES >> gauge & 1)
-        renew_others(signals, in_flight, now, ttl);
+        renew_others(signals, known, now, ttl);
 }
 
 void lbr_signals_report(struct lbr_signals *signals, const double *values,
-                        uint32_t given, uint32_t in_flight, uint64_t now,
+                        uint32_t given, double known, uint64_t now,
                         uint64_t ttl)
 {
     int gauge;
@@ -97,7 +96,7 @@ void lbr_signals_report(struct lbr_signals *signals, const double *values,
         return;
     if ((given & HALVES) != HALVES)
         signals->expects_both = 1;
-    renew_others(signals, in_flight, now, ttl);
+    renew_others(signals, known, now, ttl);
 }
 
 double lbr_signals_others(const struct lbr_signals *signals, double mean)

@@ -12,8 +12,9 @@ struct lbr_signals {
     double gauge[LBROUTE_GAUGE_COUNT];
     uint64_t gauge_at[LBROUTE_GAUGE_COUNT];
     uint8_t reported[LBROUTE_GAUGE_COUNT]; /* ever */
-    /* Requests of others: reported running + waiting, less the router's own
-     * requests in flight at that time, never below 0. */
+    /* Requests of others: reported running + waiting, less the requests in
+     * flight at that time of this router and of those that told it of theirs,
+     * never below 0. */
     double others;
     uint64_t others_at;
     int others_known;
@@ -31,17 +32,17 @@ void lbr_signals_init(struct lbr_signals *signals);
 /* Whether |value| may be set: NaN (unknown) or within the gauge's range. */
 int lbr_signals_acceptable(int gauge, double value);
 
-/* Sets a gauge at |now| while |in_flight| own requests run. The other half of
- * the load counts along if it is not older than |ttl|. */
+/* Sets a gauge at |now| while |known| requests of routers run. The other half
+ * of the load counts along if it is not older than |ttl|. */
 void lbr_signals_set(struct lbr_signals *signals, int gauge, double value,
-                     uint32_t in_flight, uint64_t now, uint64_t ttl);
+                     double known, uint64_t now, uint64_t ttl);
 
 /* Whether all gauges whose bits are set in |given| may be set. */
 int lbr_signals_all_acceptable(const double *values, uint32_t given);
 
 /* Sets those gauges likewise, as one report. */
 void lbr_signals_report(struct lbr_signals *signals, const double *values,
-                        uint32_t given, uint32_t in_flight, uint64_t now,
+                        uint32_t given, double known, uint64_t now,
                         uint64_t ttl);
 
 /* Notes that the target refused a request while |in_flight| ran there. */

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "state/snapshot.h"
 
-#include "base/hash.h"
 #include "containers/sort.h"
 #include "state/registry.h"
-
-#define HEADER ((size_t)32)
-#define CHECKSUM_AT ((size_t)8)
-#define CHECKED_FROM ((size_t)16)
-#define LENGTH_AT ((size_t)24)
-#define SECTION_HEADER ((size_t)16)
-#define VERSION 1U
 
 static const unsigned char magic[8] = {'l', 'b', 'r', 's', 'n', 'a', 'p', 0x1a};
 
@@ -18,18 +10,12 @@ static const unsigned char magic[8] = {'l', 'b', 'r', 's', 'n', 'a', 'p', 0x1a};
 
 void lbr_section_begin(struct lbr_saving *saving, enum lbr_section kind)
 {
-    lbr_put_u32(saving->writer, (uint32_t)kind);
-    lbr_put_u32(saving->writer, VERSION);
-    saving->section = saving->writer->length;
-    lbr_put_u64(saving->writer, 0);
+    saving->section = lbr_section_open(saving->writer, (uint32_t)kind);
 }
 
 void lbr_section_end(struct lbr_saving *saving)
 {
-    size_t begin = saving->section + 8;
-
-    lbr_put_u64_at(saving->writer, saving->section,
-                   saving->writer->length - begin);
+    lbr_section_close(saving->writer, saving->section);
 }
 
 static int named_before(const void *a, const void *b)
@@ -80,16 +66,10 @@ static void save_targets(struct lbr_saving *saving)
     lbr_section_end(saving);
 }
 
-/* The same in all routers whose digests are of the same key. */
-static uint64_t check_value(const struct lbroute_router *router)
-{
-    return lbr_digest(router->session_key, "snapshot", 8);
-}
-
 static void save_key(struct lbr_saving *saving)
 {
     lbr_section_begin(saving, LBR_SECTION_KEY);
-    lbr_put_u64(saving->writer, check_value(saving->router));
+    lbr_put_u64(saving->writer, lbr_router_key_check(saving->router));
     lbr_section_end(saving);
 }
 
@@ -109,25 +89,6 @@ static void save_sections(struct lbr_saving *saving)
     lbr_save_kv(saving);
 }
 
-static void save_header(struct lbr_writer *writer)
-{
-    lbr_put_bytes(writer, magic, sizeof magic);
-    lbr_put_u64(writer, 0); /* checksum */
-    lbr_put_u32(writer, VERSION);
-    lbr_put_u32(writer, 0);
-    lbr_put_u64(writer, 0); /* length */
-}
-
-static void complete_header(struct lbr_writer *writer)
-{
-    if (writer->length > writer->capacity)
-        return;
-    lbr_put_u64_at(writer, LENGTH_AT, writer->length);
-    lbr_put_u64_at(
-        writer, CHECKSUM_AT,
-        lbr_hash(writer->bytes + CHECKED_FROM, writer->length - CHECKED_FROM));
-}
-
 int lbr_snapshot_save(struct lbroute_router *router, struct lbr_writer *writer)
 {
     struct lbr_saving saving = {router, writer, NULL, 0, 0, 0};
@@ -135,9 +96,9 @@ int lbr_snapshot_save(struct lbroute_router *router, struct lbr_writer *writer)
     if (!list_targets(&saving))
         return LBROUTE_ERR_NO_MEMORY;
     router->snapshots++;
-    save_header(writer);
+    lbr_envelope_begin(writer, magic);
     save_sections(&saving);
-    complete_header(writer);
+    lbr_envelope_end(writer);
     lbr_memory_free(&router->memory, saving.targets, saving.target_count,
                     sizeof *saving.targets);
     return saving.failed ? LBROUTE_ERR_NO_MEMORY : LBROUTE_OK;
@@ -185,12 +146,8 @@ static void load_targets(struct lbr_loading *loading, struct lbr_reader *reader)
 
     loading->target_count = (uint32_t)count;
     for (i = 0; i < count && !reader->broken; i++) {
-        struct lbr_text name;
+        struct lbr_text name = lbr_get_name(reader, &before);
 
-        name.bytes = lbr_get_text(reader, &name.length);
-        lbr_demand(reader, lbr_text_is_name(name, 0) &&
-                               (!i || lbr_text_compare(before, name) < 0));
-        before = name;
         if (loading->stage == LBR_LOAD_TAKE && !reader->broken)
             match(loading, i, name);
     }
@@ -201,7 +158,7 @@ static void load_key(struct lbr_loading *loading, struct lbr_reader *reader)
     uint64_t value = lbr_get_u64(reader);
 
     if (loading->router)
-        loading->same_key = value == check_value(loading->router);
+        loading->same_key = value == lbr_router_key_check(loading->router);
 }
 
 /* ---- sections ---- */
@@ -225,12 +182,12 @@ static const struct {
 };
 
 /* How a section is loaded; NULL: it is passed over. */
-static lbr_load_section *loader_of(uint32_t kind, uint32_t version)
+static lbr_load_section *loader_of(const struct lbr_section_view *section)
 {
     size_t i;
 
-    for (i = 0; version == VERSION && i < sizeof kinds / sizeof kinds[0]; i++)
-        if (kinds[i].kind == kind)
+    for (i = 0; section->readable && i < sizeof kinds / sizeof kinds[0]; i++)
+        if ((uint32_t)kinds[i].kind == section->kind)
             return kinds[i].load;
     return NULL;
 }
@@ -239,23 +196,17 @@ static lbr_load_section *loader_of(uint32_t kind, uint32_t version)
 static void load_section(struct lbr_loading *loading, struct lbr_reader *reader,
                          int first)
 {
-    uint32_t kind = lbr_get_u32(reader);
-    uint32_t version = lbr_get_u32(reader);
-    uint64_t length = lbr_get_u64(reader);
-    lbr_load_section *load = loader_of(kind, version);
-    struct lbr_reader body = *reader;
+    struct lbr_section_view section = lbr_section_next(reader);
+    lbr_load_section *load = loader_of(&section);
 
-    lbr_demand(reader,
-               length <= reader->left && first == (load == load_targets));
+    lbr_demand(reader, first == (load == load_targets));
     if (reader->broken)
         return;
-    body.left = (size_t)length;
     if (load)
-        load(loading, &body);
+        load(loading, &section.body);
     else
         loading->result->sections_skipped += loading->stage == LBR_LOAD_TAKE;
-    lbr_demand(reader, !load || (!body.broken && !body.left));
-    (void)lbr_get_bytes(reader, (size_t)length);
+    lbr_demand(reader, !load || (!section.body.broken && !section.body.left));
 }
 
 /* Goes through all sections once. Returns whether they are sound. */
@@ -270,55 +221,18 @@ static int load_sections(struct lbr_loading *loading, struct lbr_reader reader)
     return !reader.broken && !first;
 }
 
-static struct lbr_reader reader_of(const void *bytes, size_t length)
-{
-    struct lbr_reader reader = {bytes, length, 0, 0, 0};
-
-    return reader;
-}
-
-/* Whether the bytes are as they were written, whatever the version. */
-static int are_intact(struct lbr_reader reader)
-{
-    const unsigned char *begin = lbr_get_bytes(&reader, sizeof magic);
-    uint64_t checksum = lbr_get_u64(&reader);
-
-    return !reader.broken && memcmp(begin, magic, sizeof magic) == 0 &&
-           checksum == lbr_hash(reader.next, reader.left);
-}
-
-static int check_header(const void *bytes, size_t length)
-{
-    struct lbr_reader reader = reader_of(bytes, length);
-    uint32_t version;
-    uint32_t reserved;
-    uint64_t stated;
-
-    if (!are_intact(reader))
-        return LBROUTE_ERR_FORMAT;
-    (void)lbr_get_bytes(&reader, CHECKED_FROM);
-    version = lbr_get_u32(&reader);
-    reserved = lbr_get_u32(&reader);
-    stated = lbr_get_u64(&reader);
-    if (version > VERSION)
-        return LBROUTE_ERR_UNSUPPORTED;
-    return version == VERSION && !reserved && stated == length && !reader.broken
-               ? LBROUTE_OK
-               : LBROUTE_ERR_FORMAT;
-}
-
 int lbr_snapshot_check(const void *bytes, size_t length)
 {
     struct lbr_loading loading = {LBR_LOAD_CHECK, NULL, NULL, 0, 0, 0, NULL};
     lbroute_restore_result ignored = {0};
-    struct lbr_reader reader = reader_of(bytes, length);
-    int result = check_header(bytes, length);
+    int result = lbr_envelope_check(bytes, length, magic);
 
     if (result)
         return result;
     loading.result = &ignored;
-    (void)lbr_get_bytes(&reader, HEADER);
-    return load_sections(&loading, reader) ? LBROUTE_OK : LBROUTE_ERR_FORMAT;
+    return load_sections(&loading, lbr_envelope_open(bytes, length, 0, 0))
+               ? LBROUTE_OK
+               : LBROUTE_ERR_FORMAT;
 }
 
 /* ---- restoring ---- */
@@ -326,7 +240,7 @@ int lbr_snapshot_check(const void *bytes, size_t length)
 /* Number of targets in bytes that passed the check. */
 static uint32_t count_targets(struct lbr_reader reader)
 {
-    (void)lbr_get_bytes(&reader, SECTION_HEADER);
+    (void)lbr_get_bytes(&reader, LBR_SECTION_HEADER);
     return (uint32_t)lbr_get_number(&reader, 2);
 }
 
@@ -372,13 +286,10 @@ int lbr_snapshot_load(struct lbroute_router *router, const void *bytes,
                       lbroute_restore_result *result)
 {
     struct lbr_loading loading = {LBR_LOAD_TAKE, router, NULL, 0, 0, 0, result};
-    struct lbr_reader reader = reader_of(bytes, length);
+    struct lbr_reader reader = lbr_envelope_open(bytes, length, now, elapsed);
     uint32_t count;
     int code;
 
-    (void)lbr_get_bytes(&reader, HEADER);
-    reader.now = now;
-    reader.elapsed = elapsed;
     count = count_targets(reader);
     if (count) {
         loading.targets =

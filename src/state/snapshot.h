@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a router has learned, as bytes, and back.
- *
- *     header    magic, checksum of all that follows, version, length
- *     section   kind, version, length, body
- *     section   …
- *
- * All numbers are little-endian. The first section is that of the targets'
- * names, in their order; others name targets by their number there. A section
- * of an unknown kind, or of a later version, is passed over.
+/* What a router has learned, as bytes (see envelope.h), and back. The first
+ * section is that of the targets' names.
  *
  * Bytes are gone through three times, by the same code:
  *
@@ -21,7 +14,7 @@
 #ifndef LBR_STATE_SNAPSHOT_H
 #define LBR_STATE_SNAPSHOT_H
 
-#include "base/bytes.h"
+#include "state/envelope.h"
 #include "state/router.h"
 
 /* Kinds of sections; never given to anything else. */

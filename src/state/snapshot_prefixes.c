@@ -15,24 +15,11 @@
 #define LEAST_RUN 6
 #define LEAST_OWNER 2
 
-/* What must be the same for runs to mean the same. */
+/* What stands before the runs of a group. */
 struct head {
-    uint8_t kind;                       /* enum lbr_trie_kind */
-    uint64_t block_bytes, block_tokens; /* 0: bytes are compared */
+    struct lbr_comparison comparison;
     uint32_t requests;
 };
-
-static struct head head_of(const struct lbr_group *group)
-{
-    const struct lbr_params *params = &group->members[0]->pool->params;
-    struct head head = {(uint8_t)group->trie_kind, 0, 0, group->trie->requests};
-
-    if (group->trie_kind != LBR_TRIE_BYTES) {
-        head.block_bytes = params->blocks.bytes;
-        head.block_tokens = params->blocks.tokens;
-    }
-    return head;
-}
 
 /* ---- saving ---- */
 
@@ -65,12 +52,10 @@ static uint32_t list_members(const struct lbr_group *group, void **members)
 static void put_head(struct lbr_writer *writer, const struct lbr_group *group,
                      uint32_t count)
 {
-    struct head head = head_of(group);
+    struct lbr_comparison comparison = lbr_group_comparison(group);
 
-    lbr_put_u8(writer, head.kind);
-    lbr_put_count(writer, head.block_bytes);
-    lbr_put_count(writer, head.block_tokens);
-    lbr_put_u32(writer, head.requests);
+    lbr_put_comparison(writer, &comparison);
+    lbr_put_u32(writer, group->trie->requests);
     lbr_put_count(writer, group->trie->nodes.live);
     lbr_put_count(writer, count);
 }
@@ -134,11 +119,8 @@ static struct head get_head(struct lbr_reader *reader)
 {
     struct head head;
 
-    head.kind = lbr_get_u8(reader);
-    head.block_bytes = lbr_get_count(reader, UINT64_MAX);
-    head.block_tokens = lbr_get_count(reader, UINT64_MAX);
+    head.comparison = lbr_get_comparison(reader);
     head.requests = lbr_get_u32(reader);
-    lbr_demand(reader, head.kind <= LBR_TRIE_SHARED);
     return head;
 }
 
@@ -146,17 +128,10 @@ static struct head get_head(struct lbr_reader *reader)
  * nothing yet. */
 static int suits(const struct lbr_restored *restored, const struct head *head)
 {
-    const struct lbr_group *group;
-    struct head own;
-
     if (!restored->fresh || remembers(restored->target))
         return 0;
-    group = restored->target->by_pool.group;
-    if (!group || !group->trie)
-        return 0;
-    own = head_of(group);
-    return own.kind == head->kind && own.block_bytes == head->block_bytes &&
-           own.block_tokens == head->block_tokens;
+    return lbr_group_compares(restored->target->by_pool.group,
+                              &head->comparison);
 }
 
 /* Goes over to another trie. The first prompts that come into an empty one
@@ -202,7 +177,7 @@ static void load_owner(struct lbr_loading *loading,
     struct lbr_target *target = choose(loading, runs, number, head);
     const struct lbr_params *params = target ? &target->pool->params : NULL;
 
-    if (head->kind == LBR_TRIE_SHARED)
+    if (head->comparison.kind == LBR_TRIE_SHARED)
         lbr_shared_load_owner(runs, reader, target ? &target->prefixes : NULL,
                               !loading->same_key, params ? &params->kv : NULL);
     else
@@ -238,7 +213,8 @@ void lbr_load_prefixes(struct lbr_loading *loading, struct lbr_reader *reader)
     struct head head = get_head(reader);
 
     runs.most = (uint32_t)lbr_get_number(reader, LEAST_RUN);
-    runs.unit = head.kind == LBR_TRIE_BYTES ? 1 : (uint32_t)LBR_BLOCK;
+    runs.unit =
+        head.comparison.kind == LBR_TRIE_BYTES ? 1 : (uint32_t)LBR_BLOCK;
     if (loading->stage == LBR_LOAD_SET) {
         (void)lbr_get_bytes(reader, reader->left);
         return;

@@ -16,6 +16,7 @@
 #include "state/account.h"
 #include "state/cache_report.h"
 #include "state/kv_source.h"
+#include "state/peers.h"
 #include "state/share.h"
 #include "state/signal.h"
 
@@ -62,6 +63,7 @@ struct lbr_target {
     struct lbr_share_log shares;
     uint64_t picks;
     struct lbr_kv_side kv;
+    struct lbr_peer_load peers; /* of other routers, as they told */
 
     /* Settings. */
     struct lbr_text name, tier; /* own allocations */

@@ -36,6 +36,7 @@ void lbr_view_begin(struct lbr_view *view, struct lbroute_router *router,
         shift(router, ticket, -1);
         view->last_expired = ticket;
     }
+    lbr_peers_hide(router, view->at);
 }
 
 void lbr_view_restore_one(struct lbr_view *view, struct lbr_group *group)
@@ -56,6 +57,7 @@ void lbr_view_end(struct lbr_view *view)
 {
     struct lbr_ticket *ticket = view->last_expired;
 
+    lbr_peers_show(view->router, view->at);
     for (; ticket; ticket = lbr_tickets_before(&view->router->tickets, ticket))
         shift(view->router, ticket, 1);
 }

@@ -13,7 +13,7 @@ struct lbr_view {
     struct lbr_ticket *last_expired; /* by then; NULL: none */
 };
 
-/* Counts tickets that will have expired by then as gone. */
+/* Counts tickets and load of peers that will have expired by then as gone. */
 void lbr_view_begin(struct lbr_view *view, struct lbroute_router *router,
                     uint64_t now);
 
@@ -23,7 +23,7 @@ void lbr_view_restore(struct lbr_view *view, struct lbr_group *groups);
 /* The same for one group, or none, that may not have been looked at. */
 void lbr_view_restore_one(struct lbr_view *view, struct lbr_group *group);
 
-/* Counts those tickets again. */
+/* Counts those again. */
 void lbr_view_end(struct lbr_view *view);
 
 #endif

@@ -179,7 +179,7 @@ static void ca_09_evicts_by_arrival(void **state)
     open_ca(&fleet, 1, 1);
     prompt_fill(hot, BYTES, 0);
     prompt_warm(&fleet, A, hot, BYTES);
-    cost = fleet_stats(&fleet, A).prefix_bytes;
+    cost = (size_t)fleet_stats(&fleet, A).prefix_bytes;
     fleet_param(&fleet, "cache_aware.budget", 5 * (double)cost);
     for (uint64_t i = 1; i <= 50; i++) {
         prompt_set(&fleet, hot, BYTES);

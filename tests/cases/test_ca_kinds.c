@@ -876,7 +876,7 @@ static void ca_kind_hot_heads(void **state)
     open_ca(&fleet, TARGETS, 1);
     for (uint64_t i = 0; i < HEADS; i++)
         prompt_fill(heads[i], HEAD, i + 1);
-    for (uint64_t i = 0; i < 20000; i++) {
+    for (size_t i = 0; i < 20000; i++) {
         size_t slot = i < FLIGHT ? i : test_rng_below(&rng, FLIGHT);
         size_t index;
         memcpy(prompt, heads[test_rng_below(&rng, HEADS)], HEAD);

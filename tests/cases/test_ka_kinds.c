@@ -418,7 +418,7 @@ static void ka_kind_flood(void **state)
     }
     fleet.request.exclude_len = 0;
     for (uint64_t i = 0; i < 1000; i++)
-        send(&fleet, "flood", 1 + i % 60, 1000 + i);
+        send(&fleet, "flood", 1 + (size_t)i % 60, 1000 + i);
     for (uint64_t i = 0; i < 8; i++) {
         snprintf(name, sizeof name, "c%u", (unsigned)i);
         for (size_t target = 0; target < 2; target++)
@@ -449,7 +449,7 @@ static void ka_kind_reads_have_no_effect(void **state)
         snprintf(client, sizeof client, "c%u", (unsigned)(draw >> 8) % 9);
         for (size_t t = 0; t < 2; t++) {
             twins[t].now += (draw >> 16) % (20 * TEST_S);
-            prompt_set(&twins[t], prompt, (draw >> 40) % sizeof prompt);
+            prompt_set(&twins[t], prompt, (size_t)(draw >> 40) % sizeof prompt);
             fleet_client(&twins[t], client);
         }
         index = fleet_explain(&twins[0]);

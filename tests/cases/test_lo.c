@@ -159,6 +159,51 @@ static void lo_01_kind_newest_series(void **state)
     }
 }
 
+/* Of two series of the same time one counts, the same in any order. */
+static void lo_01_kind_series_of_one_time(void **state)
+{
+    static const char *const lines[] = {
+        "vllm:lora_requests_info{max_lora=\"2\",running_lora_adapters=\"p\","
+        "waiting_lora_adapters=\"\"} 1.7907e+09\n",
+        "vllm:lora_requests_info{max_lora=\"2\",running_lora_adapters=\"q,r\","
+        "waiting_lora_adapters=\"\"} 1.7907e+09\n"};
+    uint32_t adapters[2];
+    char page[512];
+    (void)state;
+
+    for (size_t first = 0; first < 2; first++) {
+        open_lora(1);
+        snprintf(page, sizeof page, "%s%s", lines[first], lines[1 - first]);
+        page_feed(&fleet, A, page);
+        adapters[first] = fleet_stats(&fleet, A).adapters;
+        fleet_close(&fleet);
+    }
+    assert_int_equal(adapters[0], adapters[1]);
+    assert_in_range(adapters[0], 1, 2);
+}
+
+/* How many fit is unknown where the engine does not say, or no number. */
+static void lo_01_kind_no_slots(void **state)
+{
+    static const char *const slots[] = {
+        "", "max_lora=\"\",", "max_lora=\"many\",", "max_lora=\"-1\",",
+        "max_lora=\"2147483648\","};
+    char page[512];
+    (void)state;
+
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
+        open_lora(1);
+        snprintf(page, sizeof page,
+                 "vllm:lora_requests_info{%srunning_lora_adapters=\"x\","
+                 "waiting_lora_adapters=\"\"} 1.7907e+09\n",
+                 slots[i]);
+        page_feed(&fleet, A, page);
+        assert_int_equal(fleet_stats(&fleet, A).max_adapters, -1);
+        assert_int_equal(fleet_stats(&fleet, A).adapters, 1);
+        fleet_close(&fleet);
+    }
+}
+
 /* Names as engines and simulators write them: counts, blanks, escapes, empty
  * ones, one that is no name. */
 static void lo_01_kind_spellings(void **state)
@@ -423,6 +468,8 @@ int main(void)
         cmocka_unit_test(lo_01_active_is_not_resident),
         cmocka_unit_test(lo_01_kind_idle_is_still_held),
         cmocka_unit_test(lo_01_kind_newest_series),
+        cmocka_unit_test(lo_01_kind_series_of_one_time),
+        cmocka_unit_test(lo_01_kind_no_slots),
         cmocka_unit_test(lo_01_kind_spellings),
         cmocka_unit_test(lo_01_kind_lists_go_stale),
         cmocka_unit_test(lo_01_kind_order_of_standing),

@@ -181,6 +181,24 @@ static void me_01_kind_usage_from_blocks(void **state)
     fleet_close(&fleet);
 }
 
+/* Sizes stand in labels; what is no number there is not known. */
+static void me_01_kind_sizes_in_labels(void **state)
+{
+    (void)state;
+    open_one();
+    page_feed(&fleet, A,
+              "vllm:cache_config_info{block_size=\"auto\","
+              "num_gpu_blocks=\"27000 \"} 1.0\n");
+    assert_true(isnan(page_gauge(&fleet, A, LBROUTE_GAUGE_BLOCK_TOKENS)));
+    assert_true(isnan(page_gauge(&fleet, A, LBROUTE_GAUGE_KV_BLOCKS)));
+    page_feed(&fleet, A,
+              "vllm:cache_config_info{block_size=\"16\","
+              "num_gpu_blocks=\"None\"} 1.0\n");
+    assert_near(page_gauge(&fleet, A, LBROUTE_GAUGE_BLOCK_TOKENS), 16, 0);
+    assert_true(isnan(page_gauge(&fleet, A, LBROUTE_GAUGE_KV_BLOCKS)));
+    fleet_close(&fleet);
+}
+
 /* ---- ME-02 ---- */
 
 /* Lines of a page in any of their orders. */
@@ -357,6 +375,18 @@ static void me_06_counts_as_floats(void **state)
 }
 
 /* A use of more than all is full by rounding; far more is no such figure. */
+/* More digits than 64 bits hold count by their place. */
+static void me_06_kind_long_numbers(void **state)
+{
+    (void)state;
+    expect("vllm:num_requests_running 30000000000000000000000000e-25\n"
+           "vllm:num_requests_waiting 2.0000000000000000000000000000000\n",
+           3, 2);
+    expect("vllm:num_requests_running 0.00000000000000000000000007e26\n"
+           "vllm:num_requests_waiting 5000000000000000000000000000e-27\n",
+           7, 5);
+}
+
 static void me_06_kind_usage_range(void **state)
 {
     (void)state;
@@ -747,6 +777,7 @@ int main(void)
         cmocka_unit_test(me_01_kind_new_name_first),
         cmocka_unit_test(me_01_kind_engines),
         cmocka_unit_test(me_01_kind_usage_from_blocks),
+        cmocka_unit_test(me_01_kind_sizes_in_labels),
         cmocka_unit_test(me_02_series_of_engines),
         cmocka_unit_test(me_02_kind_models_and_ranks),
         cmocka_unit_test(me_02_kind_repeated_series),
@@ -755,6 +786,7 @@ int main(void)
         cmocka_unit_test(me_04_crlf),
         cmocka_unit_test(me_06_counts_as_floats),
         cmocka_unit_test(me_06_kind_usage_range),
+        cmocka_unit_test(me_06_kind_long_numbers),
         cmocka_unit_test(me_07_braces_in_labels),
         cmocka_unit_test(me_08_escapes),
         cmocka_unit_test(me_08_kind_truncations),

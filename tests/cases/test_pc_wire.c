@@ -428,6 +428,36 @@ static void pc_08_kind_refused_is_missing(void **state)
     close_all();
 }
 
+/* What came in the first part holds for the whole batch: that something made no
+ * sense, or that the engine started anew. */
+static void pc_08_kind_first_part_tells(void **state)
+{
+    (void)state;
+    open_with(1);
+    assert_int_equal(feed_block(0, 1, 100), LBROUTE_KV_APPLIED);
+    wire_begin(201);
+    pack_array(&wire, 5);
+    pack_str(&wire, "BlockStored"); /* after itself */
+    pack_range(&wire, 77, 1);
+    pack_uint(&wire, 77);
+    pack_range(&wire, 7000, 16);
+    pack_uint(&wire, 16);
+    for (uint32_t i = 0; i < 200; i++)
+        put_block(1000 + i, 10000 + 20 * i);
+    assert_int_equal(wire_feed_bytes(&fleet, A, 1, wire.bytes, wire.length), 0);
+    assert_int_equal(wire_result.outcome, LBROUTE_KV_PARTIAL);
+    assert_int_equal(wire_result.reasons[LBROUTE_KV_REASON_OWN_PARENT], 1);
+    assert_int_equal(wire_result.stored, 200);
+    wire_begin(200); /* number 0 again, with other content */
+    for (uint32_t i = 0; i < 200; i++)
+        put_block(2000 + i, 50000 + 20 * i);
+    assert_int_equal(wire_feed_bytes(&fleet, A, 0, wire.bytes, wire.length), 0);
+    assert_int_equal(wire_result.outcome, LBROUTE_KV_RESTARTED);
+    assert_int_equal(wire_result.stored, 200);
+    assert_int_equal(wire_stats(&fleet, A).blocks[LBROUTE_MEDIUM_GPU], 200);
+    close_all();
+}
+
 /* Batches of many parts are kept aside, doubled and followed as one. */
 static void pc_08_kind_many_parts(void **state)
 {
@@ -538,6 +568,7 @@ int main(void)
         cmocka_unit_test(pc_06_three_four_five_fields),
         cmocka_unit_test(pc_06_maps),
         cmocka_unit_test(pc_08_kind_refused_is_missing),
+        cmocka_unit_test(pc_08_kind_first_part_tells),
         cmocka_unit_test(pc_08_kind_many_parts),
         cmocka_unit_test(pc_11_hashes_and_tokens),
         cmocka_unit_test(replay_end),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/stage.h"
 #include "support/state.h"
 #include "support/test.h"
 #include "waiting.h"
@@ -876,6 +877,117 @@ static void switched_off(void **state)
     fleet_close(&fleet);
 }
 
+/* Whoever waits finds the room of its own tier again. */
+static void replaced_by_tier(void **state)
+{
+    static const char *const tiers[] = {"gold", "iron"};
+    lbroute_target_options options;
+    struct fleet fleet;
+    (void)state;
+
+    waiting_open(&fleet, "weighted", 0, 1);
+    for (size_t i = 0; i < 4; i++) {
+        fleet_target_options(&fleet, &options);
+        options.max_concurrency = 1;
+        options.tier = tiers[i % 2];
+        options.tier_len = 4;
+        if (i < 2) {
+            fleet_add_options(&fleet, &options);
+            fleet.request.tier = options.tier;
+            fleet.request.tier_len = options.tier_len;
+            fleet_pick(&fleet);
+            waiting_queue(&fleet, i);
+            continue;
+        }
+        if (i == 2) {
+            fleet_remove(&fleet, A);
+            fleet_remove(&fleet, B);
+            options.tier = tiers[1];
+        } else {
+            options.tier = tiers[0];
+        }
+        assert_int_equal(fleet_add_options(&fleet, &options), i);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        size_t index = waiting_next(&fleet);
+        assert_int_equal(index, fleet.decision.tag ? C : C + 1);
+    }
+    waiting_expect_none(&fleet);
+    fleet_close(&fleet);
+}
+
+/* ---- while a scorer judges ---- */
+
+static lbroute_place place_in_hand;
+
+static void cancel_inside(struct stage *stage,
+                          const lbroute_score_request *request)
+{
+    (void)request;
+    if (place_in_hand)
+        assert_int_equal(waiting_cancel(stage->fleet, place_in_hand),
+                         LBROUTE_OK);
+    place_in_hand = 0;
+}
+
+/* Who is given up while a scorer judges for it gets nothing, and keeps nobody
+ * from being next. */
+static void cancelled_while_judged(void **state)
+{
+    struct stage stage;
+    struct fleet fleet;
+    lbroute_place place;
+    (void)state;
+
+    waiting_open(&fleet, "pipeline", 1, 1);
+    stage_init(&stage, &fleet, 1);
+    stage_register(&stage, "judge", LBROUTE_SCORER_SCORER, 1);
+    fleet_pick(&fleet);
+    place = waiting_queue(&fleet, 1);
+    waiting_queue(&fleet, 2);
+    fleet_settle_all(&fleet, LBROUTE_EVENT_SUCCESS);
+    stage.inside = cancel_inside;
+    place_in_hand = place;
+    waiting_expect(&fleet, 2);
+    assert_int_equal(waiting_cancel(&fleet, place), LBROUTE_ERR_NOT_FOUND);
+    assert_int_equal(waiting_stats(&fleet).waiting, 0);
+    assert_int_equal(fleet_totals(&fleet).places, 0);
+    assert_int_equal(fleet_in_flight(&fleet, A), 1);
+    fleet_close(&fleet);
+    assert_int_equal(stage.destroyed, 1);
+}
+
+/* Without a ticket nobody goes; nobody is lost either. */
+static void no_ticket_left(void **state)
+{
+    lbroute_router_options options;
+    struct fleet fleet;
+    lbroute_pool first;
+    (void)state;
+
+    lbroute_router_options_init(&options, sizeof options);
+    options.seed = 1;
+    options.max_tickets = 1;
+    fleet_open_options(&fleet, &options, "weighted");
+    first = fleet.pool;
+    fleet_param(&fleet, "queue.enabled", 1);
+    fleet_add_limit(&fleet, 1);
+    fleet_pick(&fleet);
+    waiting_queue(&fleet, 1);
+    fleet_settle_all(&fleet, LBROUTE_EVENT_SUCCESS);
+    fleet_add_pool(&fleet, "other", "weighted");
+    fleet_add(&fleet);
+    fleet.request.pool = fleet.pool;
+    assert_int_equal(fleet_pick(&fleet), B);
+    fleet.request.pool = fleet.pool = first;
+    assert_int_equal(waiting_next(&fleet), FLEET_NONE);
+    assert_int_equal(fleet.code, LBROUTE_ERR_LIMIT);
+    assert_int_equal(waiting_stats(&fleet).waiting, 1);
+    fleet_settle_all(&fleet, LBROUTE_EVENT_SUCCESS);
+    assert_int_equal(waiting_expect(&fleet, 1), A);
+    fleet_close(&fleet);
+}
+
 /* ---- what is kept of a request ---- */
 
 /* Everything counts later on as it stood in the request, of which nothing is
@@ -1172,7 +1284,10 @@ int main(void)
         cmocka_unit_test(time_makes_a_slot),
         cmocka_unit_test(nobody_left),
         cmocka_unit_test(replaced_in_time),
+        cmocka_unit_test(replaced_by_tier),
         cmocka_unit_test(switched_off),
+        cmocka_unit_test(cancelled_while_judged),
+        cmocka_unit_test(no_ticket_left),
         cmocka_unit_test(request_is_copied),
         cmocka_unit_test(bounds),
         cmocka_unit_test(no_room_for_a_copy),

@@ -257,7 +257,7 @@ static void wrr_kind_sequence_is_exact(void **state)
         struct oracle oracle = {{0}, {0}, {0}, 0};
         struct fleet fleet;
         size_t n = 1 + test_rng_below(&rng, 16);
-        uint64_t range = UINT64_C(1) << test_rng_below(&rng, 12);
+        size_t range = (size_t)1 << test_rng_below(&rng, 12);
         fleet_open(&fleet, "weighted", 0, 1);
         for (size_t i = 0; i < n; i++) {
             int64_t weight = 1 + (int64_t)test_rng_below(&rng, range);

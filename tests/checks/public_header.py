@@ -11,6 +11,7 @@ _GUARD = '#ifdef __cplusplus\nextern "C" {\n#endif\n'
 _END = "#ifdef __cplusplus\n}\n#endif\n"
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _STRUCT = re.compile(r"typedef struct (\w+) \{(.*?)\n\} (\w+);", re.DOTALL)
+_ENUM = re.compile(r"\benum\s*\{(.*?)\}", re.DOTALL)
 _FUNCTION = re.compile(r"\b(lbroute_\w+)\s*\(")
 
 
@@ -41,6 +42,16 @@ def _field_name(declaration):
     if pointer_to_function:
         return pointer_to_function.group(1)
     return re.search(r"(\w+)\s*(?:\[\w+\])?\s*$", declaration).group(1)
+
+
+def constants(text):
+    """{name: value} of the enumerators; each states its value."""
+    found = {}
+    for body in _ENUM.findall(without_comments(span(text))):
+        for enumerator in filter(str.strip, body.split(",")):
+            name, value = enumerator.split("=")
+            found[name.strip()] = int(value)
+    return found
 
 
 def functions(text):

@@ -24,5 +24,5 @@ def files(root):
                      and name.startswith("build"))
             and not (relative == pathlib.Path("subprojects")
                      and name != "packagefiles"))
-        for name in sorted(file_names):
+        for name in sorted(set(file_names) - _OUTSIDE):
             yield (relative / name).as_posix(), here / name

@@ -10,6 +10,7 @@ import check_docs
 import check_exports
 import check_files
 import check_format
+import check_fuzz
 import check_headers
 import check_layers
 import check_purity
@@ -279,7 +280,7 @@ class Files(unittest.TestCase):
     def test_walk_leaves_build_output_out(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            for path in ("src/a.c", "build/b.c", "src/out/meson-private/x",
+            for path in ("src/a.c", "build/b.c", "src/.git", "src/out/meson-private/x",
                          "src/out/c.c", ".git/d.c", "subprojects/x/e.c",
                          "subprojects/packagefiles/f.c"):
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -298,6 +299,31 @@ class Files(unittest.TestCase):
                 paths[-1].write_text(text)
             self.assertEqual(
                 1, len(check_format.problems_in(clang_format, paths)))
+
+
+class Fuzz(unittest.TestCase):
+    def test_entries(self):
+        self.assertEqual([], check_fuzz.dictionary_problems(
+            "t", '# words\n\n"a b"\nname="\\x00\\\\\\""\n'))
+        for bad in ['a', '"a', '""', '"\\n"', '"\\x0"', '"a"b"', "'a'"]:
+            self.assertEqual(1, len(check_fuzz.dictionary_problems("t", bad)),
+                             bad)
+
+    def test_seeds(self):
+        self.assertEqual([], check_fuzz.seed_problems("t", 10, {"a": 10}))
+        self.assertEqual(1, len(check_fuzz.seed_problems("t", 10, {})))
+        self.assertEqual(
+            1, len(check_fuzz.seed_problems("t", 10, {"a": 10, "b": 11})))
+        self.assertEqual(1, len(check_fuzz.seed_problems(
+            "t", 30000, {"a": 20000, "b": 20000})))
+
+    def test_nobodys(self):
+        self.assertEqual(["corpus b is of no target"],
+                         check_fuzz.nobodys("corpus", {"a", "b"}, {"a"}))
+
+    def test_targets(self):
+        self.assertEqual([["a", "1", "s", ""], ["b", "2", "s", "d"]],
+                         check_fuzz.read_targets("# x\na\t1\ts\t\nb\t2\ts\td\n"))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The layout of every public struct, pinned. A released struct may only grow
- * at its end: then its SIZE changes and lines are added, nothing else.
+ * at its end: then its SIZE changes and lines are added, nothing else. What the
+ * last release promised is pinned apart, in RELEASED_LAYOUT.
  *
  * The numbers hold where pointers and size_t have 64 bits and 64-bit integers
  * and doubles are aligned to 8 (LP64, LLP64). Elsewhere the test is skipped:
@@ -24,12 +25,23 @@ enum { RESULT = 0 };
 #define PIN(type, field, offset)                                               \
     static_assert(offsetof(type, field) == (offset), #type "." #field)
 
+/* Rows of RELEASED_LAYOUT. A struct that does not state its size cannot grow:
+ * callers have arrays of it, or hand it over by its address alone. */
+#define GROWING(type, bytes) static_assert(sizeof(type) >= (bytes), #type)
+#define FIXED SIZE
+#define FIELD PIN
+#define CONSTANT(name, value) static_assert((name) == (value), #name)
+#define COUNT(name, value) static_assert((name) >= (value), #name)
+#ifdef RELEASED_LAYOUT
+#include RELEASED_LAYOUT
+#endif
+
 SIZE(lbroute_allocator, 24);
 PIN(lbroute_allocator, allocate, 0);
 PIN(lbroute_allocator, release, 8);
 PIN(lbroute_allocator, user, 16);
 
-SIZE(lbroute_router_options, 144);
+SIZE(lbroute_router_options, 176);
 PIN(lbroute_router_options, size, 0);
 PIN(lbroute_router_options, allocator, 8);
 PIN(lbroute_router_options, seed, 32);
@@ -52,6 +64,11 @@ PIN(lbroute_router_options, max_kv_sources, 124);
 PIN(lbroute_router_options, max_waiting, 128);
 PIN(lbroute_router_options, reserved3, 132);
 PIN(lbroute_router_options, max_waiting_bytes, 136);
+PIN(lbroute_router_options, origin, 144);
+PIN(lbroute_router_options, max_delta_bytes, 152);
+PIN(lbroute_router_options, peer_ttl, 160);
+PIN(lbroute_router_options, max_peers, 168);
+PIN(lbroute_router_options, reserved4, 172);
 
 SIZE(lbroute_pool_options, 40);
 PIN(lbroute_pool_options, size, 0);
@@ -382,6 +399,7 @@ PIN(lbroute_diag, broken, 24);
 PIN(lbroute_diag, offset, 32);
 PIN(lbroute_diag, line, 40);
 PIN(lbroute_diag, reasons, 48);
+
 SIZE(lbroute_price_tier, 32);
 PIN(lbroute_price_tier, above_tokens, 0);
 PIN(lbroute_price_tier, input, 8);
@@ -485,6 +503,34 @@ PIN(lbroute_restore_result, kv_blocks, 80);
 PIN(lbroute_restore_result, kv_blocks_skipped, 88);
 PIN(lbroute_restore_result, prices, 96);
 PIN(lbroute_restore_result, prices_skipped, 104);
+
+SIZE(lbroute_delta_result, 88);
+PIN(lbroute_delta_result, size, 0);
+PIN(lbroute_delta_result, origin, 8);
+PIN(lbroute_delta_result, sequence, 16);
+PIN(lbroute_delta_result, missing, 24);
+PIN(lbroute_delta_result, own, 28);
+PIN(lbroute_delta_result, repeated, 32);
+PIN(lbroute_delta_result, overtaken, 36);
+PIN(lbroute_delta_result, same_key, 40);
+PIN(lbroute_delta_result, sections_skipped, 44);
+PIN(lbroute_delta_result, targets, 48);
+PIN(lbroute_delta_result, targets_unknown, 52);
+PIN(lbroute_delta_result, prompts, 56);
+PIN(lbroute_delta_result, prompts_skipped, 64);
+PIN(lbroute_delta_result, sessions, 72);
+PIN(lbroute_delta_result, sessions_skipped, 80);
+
+SIZE(lbroute_delta_stats, 64);
+PIN(lbroute_delta_stats, size, 0);
+PIN(lbroute_delta_stats, origin, 8);
+PIN(lbroute_delta_stats, exported, 16);
+PIN(lbroute_delta_stats, pending, 24);
+PIN(lbroute_delta_stats, dropped, 32);
+PIN(lbroute_delta_stats, applied, 40);
+PIN(lbroute_delta_stats, repeated, 48);
+PIN(lbroute_delta_stats, peers, 56);
+PIN(lbroute_delta_stats, reserved0, 60);
 
 #else
 

@@ -73,6 +73,11 @@ static void test_defaults(void **state)
     assert_near(config->occupancy_interval, 2, 0);
     assert_string_equal(config->state_file, "");
     assert_near(config->state_interval, 60, 0);
+    assert_string_equal(config->digest_key_env, "");
+    assert_string_equal(config->cluster.redis, "");
+    assert_string_equal(config->cluster.channel, "lbroute");
+    assert_near(config->cluster.interval, 0.1, 0);
+    assert_int_equal(config->cluster.delta_bytes, 8388608);
     assert_int_equal(config->decisions, 200);
     assert_near(config->explain_rate, 5, 0);
     assert_int_equal(config->pool_count, 0);
@@ -344,6 +349,11 @@ static void test_no_secret_is_shown(void **state)
         "targets: [{name: a, model: m, url: \"http://h\",\n"
         "  api_key_env: sesame}]\n",
         "targets: [{name: a, model: m, url: \"http://h\", api_key: sesame}]\n",
+        "cluster: {redis: \"redis://:sesame@h:99999\"}\n",
+        "cluster: {redis: \"redis://:sesame@h h\"}\n",
+        "cluster: {redis: \"redis://:sesame@h\"}\n",
+        "cluster: {redis: \"redis://h\", password_env: sesame}\n",
+        "router: {digest_key_env: sesame}\n",
     };
 
     (void)state;
@@ -370,6 +380,103 @@ static void test_environment(void **state)
     refuse(text, 2, 33, "cannot be a key");
     setenv("LBROUTE_TEST_KEY", "good", 1);
     config_free(yaml_load(text));
+}
+
+static void test_digest_key(void **state)
+{
+    static const char text[] = "router: {digest_key_env: LBROUTE_TEST_KEY}\n";
+
+    (void)state;
+    unsetenv("LBROUTE_TEST_KEY");
+    refuse(text, 1, 26, "no such variable");
+    setenv("LBROUTE_TEST_KEY", "00112233445566778899aabbccddeef", 1);
+    refuse(text, 1, 26, "32 hexadecimal digits");
+    setenv("LBROUTE_TEST_KEY", "00112233445566778899aabbccddeeff", 1);
+    config_free(yaml_load(text));
+}
+
+/* The address of Redis, and its parts. */
+static struct config *load_cluster(const char *settings)
+{
+    char text[512];
+
+    setenv("LBROUTE_TEST_KEY", "00112233445566778899aabbccddeeff", 1);
+    snprintf(text, sizeof text,
+             "router: {digest_key_env: LBROUTE_TEST_KEY}\ncluster: {%s}\n",
+             settings);
+    return yaml_load(text);
+}
+
+static void check_cluster(const char *settings, bool tls, const char *host,
+                          unsigned port, const char *user, const char *password)
+{
+    struct config *config = load_cluster(settings);
+    const struct config_cluster *cluster = &config->cluster;
+
+    assert_int_equal(cluster->tls, tls);
+    assert_string_equal(cluster->host, host);
+    assert_int_equal(cluster->port, port);
+    assert_string_equal(cluster->user, user);
+    assert_string_equal(cluster->password, password);
+    config_free(config);
+}
+
+static void test_cluster(void **state)
+{
+    (void)state;
+    check_cluster("redis: \"redis://h\"", false, "h", 6379, "", "");
+    check_cluster("redis: \"rediss://h:1/\"", true, "h", 1, "", "");
+    check_cluster("redis: \"redis://[::1]:65535/15\"", false, "::1", 65535, "",
+                  "");
+    check_cluster("redis: \"redis://:p%40:%3a@h\"", false, "h", 6379, "",
+                  "p@::");
+    check_cluster("redis: \"redis://u%20v:p+w@h\"", false, "h", 6379, "u v",
+                  "p+w");
+    check_cluster("redis: \"redis://u@h\", password_env: LBROUTE_TEST_KEY",
+                  false, "h", 6379, "u", "");
+    check_cluster("redis: \"redis://h\", tls: {}", false, "h", 6379, "", "");
+}
+
+static void refuse_cluster(const char *settings, unsigned column,
+                           const char *words)
+{
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "router: {digest_key_env: LBROUTE_TEST_KEY}\ncluster: {%s}\n",
+             settings);
+    refuse(text, 2, column, words);
+}
+
+static void test_bad_clusters(void **state)
+{
+    static const char *const addresses[] = {
+        "h:1",          "http://h",      "redis://",       "redis://h:0",
+        "redis://h:x",  "redis://h?q=1", "redis://h/name", "redis://h:70000",
+        "redis://[::1", "redis://h/1#f", "redis://u@h",    "redis://h h",
+    };
+    char text[128];
+
+    (void)state;
+    setenv("LBROUTE_TEST_KEY", "00112233445566778899aabbccddeeff", 1);
+    for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++) {
+        snprintf(text, sizeof text, "redis: \"%s\"", addresses[i]);
+        refuse_cluster(text, 18, "cluster.redis: ");
+    }
+    refuse_cluster("redis: \"redis://:p@h\", password_env: LBROUTE_TEST_KEY",
+                   48, "a password already");
+    refuse_cluster("redis: \"redis://h\", password_env: LBROUTE_TEST_NONE", 45,
+                   "no such variable");
+    refuse_cluster("redis: \"redis://h\", channel: \"\"", 40, "empty");
+    refuse_cluster("redis: \"redis://h\", interval: 0.01", 41, "not within");
+    refuse_cluster("redis: \"redis://h\", delta_bytes: 1KiB", 44, "not within");
+    refuse_cluster("redis: \"redis://h\", tls: {ca_file: /x}", 46,
+                   "with rediss:// only");
+    refuse_cluster("redis: \"rediss://h\", tls: {ca_file: /nowhere}", 47,
+                   "cluster.tls.ca_file: \"/nowhere\"");
+    refuse_cluster("redis: \"rediss://h\", tls: {key: /nowhere}", 43,
+                   "the certificate is missing");
+    refuse("cluster: {redis: \"redis://h\"}\n", 1, 18, "router.digest_key_env");
 }
 
 static void test_files(void **state)
@@ -606,6 +713,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_no_secret_is_shown),
         cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_digest_key),
+        cmocka_unit_test(test_cluster),
+        cmocka_unit_test(test_bad_clusters),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_the_file_itself),
         cmocka_unit_test(test_aliases),

@@ -106,6 +106,31 @@ static void test_config(void **state)
     assert_true(!failed && n > 50);
 }
 
+static void test_cluster(void **state)
+{
+    static const char text[] =
+        "router: {digest_key_env: LBROUTE_TEST_KEY}\n"
+        "cluster: {redis: \"redis://user:password@[::1]\"}\n";
+    uint64_t n;
+    bool failed = true;
+
+    (void)state;
+    setenv("LBROUTE_TEST_KEY", "00112233445566778899aabbccddeeff", 1);
+    for (n = 0; failed && n < MOST; n++) {
+        struct config_error error;
+        struct config *config;
+
+        scarce_fail(n);
+        config = config_parse("cluster.yaml", text, strlen(text), &error);
+        failed = scarce_end();
+        assert_int_equal(config == NULL, failed);
+        if (failed)
+            assert_string_equal(error.text, "out of memory");
+        config_free(config);
+    }
+    assert_true(!failed && n > 10);
+}
+
 static void test_fleet(void **state)
 {
     static const char text[] =
@@ -201,9 +226,8 @@ static void test_signals(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_config),
-        cmocka_unit_test(test_fleet),
-        cmocka_unit_test(test_prices),
+        cmocka_unit_test(test_config),  cmocka_unit_test(test_cluster),
+        cmocka_unit_test(test_fleet),   cmocka_unit_test(test_prices),
         cmocka_unit_test(test_signals),
     };
     int failed;

@@ -186,6 +186,7 @@ static void test_retry_after(void **state)
     const time_t date = 784111777; /* 1994-11-06 08:49:37 UTC */
     const time_t before = date - 30;
     const int64_t second = 1000000000;
+    assert_int_equal(retry_after_ns("00000000000", 0), 0);
     assert_int_equal(retry_after_ns("0", 0), 0);
     assert_int_equal(retry_after_ns("120", 0), 120 * second);
     assert_int_equal(retry_after_ns("Sun, 06 Nov 1994 08:49:37 GMT", before),

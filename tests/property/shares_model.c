@@ -23,7 +23,7 @@ void shares_model_open(struct shares_model *model, size_t owners,
     lbroute_router_options_init(&options, sizeof options);
     heap_attach(&model->heap, &options);
     lbr_memory_init(&model->memory, &options.allocator);
-    lbr_shared_init(&model->trie, &model->memory, KIND);
+    lbr_shared_init(&model->trie, &model->memory, KIND, 1);
     model->rules = rules;
     model->owner_count = owners;
     for (size_t i = 0; i < owners; i++)

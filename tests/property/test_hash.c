@@ -377,7 +377,7 @@ static void run_bounded(uint64_t seed, double factor, size_t count)
 static void bounded_load_is_never_exceeded(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 8; seed++) {
+    for (size_t seed = 1; seed <= 8; seed++) {
         run_bounded(seed, 1.25, 2 + seed);
         run_bounded(seed, 1, 7);
         run_bounded(seed, 2, 5);

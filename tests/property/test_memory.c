@@ -265,6 +265,117 @@ static int move_away(struct heap *heap, lbroute_router *router,
     return lbroute_target_update(router, target, &options, 0);
 }
 
+/* --- KV events ----------------------------------------------------------- */
+
+struct told {
+    int kind;
+    uint64_t label, parent; /* parent 0: none */
+};
+
+/* Blocks in a row, some before the one that they follow; one that has some
+ * after it goes, one is in another medium, too. */
+static const struct told told[] = {
+    {LBROUTE_KV_STORED, 1, 0},  {LBROUTE_KV_STORED, 2, 1},
+    {LBROUTE_KV_STORED, 5, 4},  {LBROUTE_KV_STORED, 4, 3},
+    {LBROUTE_KV_STORED, 3, 2},  {LBROUTE_KV_REMOVED, 2, 0},
+    {LBROUTE_KV_STORED, 6, 1},  {LBROUTE_KV_STORED, 7, 6},
+    {LBROUTE_KV_REMOVED, 7, 0}, {LBROUTE_KV_STORED, 8, 2},
+};
+
+enum { TOLD = sizeof told / sizeof told[0] };
+
+static int tell(lbroute_router *router, lbroute_target target, uint64_t seq,
+                const struct told *what)
+{
+    uint32_t tokens[API_KV_SIZE] = {(uint32_t)what->label, 2, 3, 4};
+    lbroute_kv_event event;
+    lbroute_kv_batch batch;
+
+    lbroute_kv_event_init(&event, sizeof event);
+    event.kind = what->kind;
+    event.hashes = &what->label;
+    event.hash_count = what->kind != LBROUTE_KV_CLEARED;
+    event.block_size = API_KV_SIZE;
+    if (what->kind == LBROUTE_KV_STORED) {
+        event.has_parent = what->parent != 0;
+        event.parent = what->parent;
+        event.tokens = tokens;
+        event.token_count = API_KV_SIZE;
+    }
+    lbroute_kv_batch_init(&batch, sizeof batch);
+    batch.seq = seq;
+    batch.events = &event;
+    batch.event_count = 1;
+    return lbroute_kv_apply(router, target, 0, &batch, seq, NULL);
+}
+
+static uint64_t resident(lbroute_router *router, lbroute_target target)
+{
+    lbroute_kv_source_stats stats;
+
+    lbroute_kv_source_stats_init(&stats, sizeof stats);
+    CHECK_I(lbroute_get_kv_source_stats(router, target, 0, 0, &stats),
+            LBROUTE_OK);
+    return stats.blocks[LBROUTE_MEDIUM_GPU];
+}
+
+/* Tells it all while the allocation |fail_at| fails, and once more after that.
+ * Gives how many allocations were asked for. */
+static uint64_t tell_with_failure(uint64_t fail_at, uint64_t wanted[TOLD],
+                                  int is_model)
+{
+    static const struct told empty = {LBROUTE_KV_CLEARED, 0, 0};
+    struct heap heap;
+    lbroute_router_options options;
+    lbroute_router *router = NULL;
+    lbroute_router_options_init(&options, sizeof options);
+    options.seed = 1;
+    options.max_kv_blocks = 50;
+    heap_attach(&heap, &options);
+    CHECK_I(lbroute_router_create(&options, &router), LBROUTE_OK);
+    lbroute_pool pool = api_pool(router, "p", "precise_cache_aware");
+    lbroute_target target = api_target(router, pool, "t", 1);
+    uint64_t before = heap.calls;
+    uint64_t seq = 0;
+    heap.fail_at = fail_at ? before + fail_at : 0;
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < TOLD; i++, seq++) {
+            int code = tell(router, target, seq, &told[i]);
+            if (code == LBROUTE_ERR_NO_MEMORY)
+                code = tell(router, target, seq, &told[i]);
+            CHECK_I(code, LBROUTE_OK);
+            if (is_model)
+                wanted[i] = resident(router, target);
+            CHECK(resident(router, target) <= wanted[i]);
+            CHECK(round == 0 || resident(router, target) == wanted[i]);
+        }
+        CHECK_I(tell(router, target, seq++, &empty), LBROUTE_OK);
+        CHECK_U(resident(router, target), 0);
+        heap.fail_at = 0;
+    }
+    before = heap.calls - before;
+    lbroute_router_destroy(router);
+    CHECK_U(heap.live, 0);
+    return before;
+}
+
+/* Better cold than wrong: what there is no memory for is not known, what is
+ * known is there, and later all is as if nothing had been. */
+static void events_without_memory_claim_nothing(void **state)
+{
+    uint64_t wanted[TOLD];
+    (void)state;
+    check_context("KV events", 0);
+    uint64_t calls = tell_with_failure(0, wanted, 1);
+    CHECK(calls > 0);
+    /* Removed 2 and 7; 8 follows the place that 2 has kept. */
+    CHECK_U(wanted[TOLD - 1], 6);
+    for (uint64_t i = 1; i <= calls; i++) {
+        check_step(i);
+        (void)tell_with_failure(i, wanted, 0);
+    }
+}
+
 /* A move with a new weight that fails half-way takes nobody's credit. */
 static void a_failed_move_changes_no_sequence(void **state)
 {
@@ -826,6 +937,7 @@ int main(void)
         cmocka_unit_test(many_allocations_may_fail),
         cmocka_unit_test(a_failed_prompt_keeps_its_head),
         cmocka_unit_test(a_failed_move_changes_no_sequence),
+        cmocka_unit_test(events_without_memory_claim_nothing),
         cmocka_unit_test(warm_picks_allocate_nothing),
         cmocka_unit_test(churn_leaves_memory_flat),
         cmocka_unit_test(the_estimate_is_never_exceeded),

@@ -464,7 +464,7 @@ static void start(uint64_t seed)
         run.pins[i] = TARGETS;
     for (size_t i = 0; i < TARGETS; i++)
         add(i);
-    for (size_t i = seed % (STAGES + 1); i > 0; i--)
+    for (size_t i = (size_t)seed % (STAGES + 1); i > 0; i--)
         add_stage();
 }
 

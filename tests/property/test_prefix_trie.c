@@ -38,7 +38,7 @@ static size_t draw_budget(struct rng *rng, const struct plan *plan)
     if (plan->ended || rng_chance(rng, 90))
         return plan->budget;
     uint32_t shift = rng_below(rng, 12);
-    return rng_next(rng) % ((plan->budget >> shift) + 1);
+    return (size_t)rng_next(rng) % ((plan->budget >> shift) + 1);
 }
 
 static size_t draw_known(struct rng *rng, const struct plan *plan,
@@ -274,7 +274,7 @@ static void apart_start(uint64_t seed, struct rng *rng)
     lbroute_router_options_init(&options, sizeof options);
     heap_attach(&apart.heap, &options);
     lbr_memory_init(&apart.memory, &options.allocator);
-    lbr_trie_init(&apart.trie, &apart.memory, 1, 1);
+    lbr_trie_init(&apart.trie, &apart.memory, 1, 1, 1);
     for (uint32_t i = 0; i < APART_OWNERS; i++)
         lbr_trie_owner_init(&apart.owners[i], i);
     rng_seed(rng, seed);
@@ -337,7 +337,7 @@ static void bound_open(struct bound *bound, const char *what, size_t budget)
     lbroute_router_options_init(&options, sizeof options);
     heap_attach(&bound->heap, &options);
     lbr_memory_init(&bound->memory, &options.allocator);
-    lbr_trie_init(&bound->trie, &bound->memory, 1, 1);
+    lbr_trie_init(&bound->trie, &bound->memory, 1, 1, 1);
     for (uint32_t i = 0; i < BOUND_OWNERS; i++)
         lbr_trie_owner_init(&bound->owners[i], i);
     rng_seed(&bound->rng, budget);

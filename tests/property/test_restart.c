@@ -395,6 +395,135 @@ static void blocks_keep_their_order(void **state)
     end(&after);
 }
 
+/* A block that waits for the one before it waits on, as often as it came. */
+static void blocks_that_wait_wait_on(void **state)
+{
+    struct plain before;
+    struct plain after;
+    (void)state;
+
+    start(&before, "precise_cache_aware", "a", BEGIN);
+    start(&after, "precise_cache_aware", "a", BEGIN);
+    api_set(before.router, before.pool, "precise_cache_aware.count_copies", 1);
+    api_set(after.router, after.pool, "precise_cache_aware.count_copies", 1);
+    tell(&before, 0, 9, 90);
+    tell_after(&before, 1, LBROUTE_KV_STORED, 2, 1);
+    tell_after(&before, 2, LBROUTE_KV_STORED, 2, 1);
+    CHECK_U(source_of(&before).waiting, 1);
+    (void)carry_over(&before, &after, 0);
+    for (int i = 0; i < 2; i++) {
+        struct plain *plain = i ? &after : &before;
+        CHECK_U(source_of(plain).waiting, 1);
+        CHECK_U(source_of(plain).blocks[LBROUTE_MEDIUM_GPU], 1);
+        tell(plain, 3, 1, 10);
+        CHECK_U(source_of(plain).waiting, 0);
+        CHECK_U(source_of(plain).blocks[LBROUTE_MEDIUM_GPU], 3);
+        /* It was stored twice. */
+        tell_after(plain, 4, LBROUTE_KV_REMOVED, 2, 0);
+        CHECK_U(source_of(plain).blocks[LBROUTE_MEDIUM_GPU], 3);
+        tell_after(plain, 5, LBROUTE_KV_REMOVED, 2, 0);
+        CHECK_U(source_of(plain).blocks[LBROUTE_MEDIUM_GPU], 2);
+    }
+    end(&before);
+    end(&after);
+}
+
+static int empty_batch_at(struct plain *plain, uint64_t seq, double timestamp)
+{
+    lbroute_kv_batch batch;
+    lbroute_kv_result result;
+
+    lbroute_kv_batch_init(&batch, sizeof batch);
+    lbroute_kv_result_init(&result, sizeof result);
+    batch.seq = seq;
+    batch.timestamp = timestamp;
+    CHECK_I(lbroute_kv_apply(plain->router, plain->targets[0], 0, &batch,
+                             plain->now, &result),
+            LBROUTE_OK);
+    return result.outcome;
+}
+
+/* By the engine's clock the same number is a duplicate or of another run. */
+static void clocks_of_engines_are_kept(void **state)
+{
+    struct plain before;
+    struct plain after;
+    (void)state;
+
+    for (int later = 0; later < 2; later++) {
+        start(&before, "precise_cache_aware", "a", BEGIN);
+        start(&after, "precise_cache_aware", "a", BEGIN);
+        CHECK_I(empty_batch_at(&before, 0, 1e9), LBROUTE_KV_APPLIED);
+        CHECK_I(empty_batch_at(&before, 1, 1e9 + 1), LBROUTE_KV_APPLIED);
+        (void)carry_over(&before, &after, 0);
+        CHECK_I(empty_batch_at(&after, 0, later ? 1e9 + 60 : 1e9),
+                later ? LBROUTE_KV_RESTARTED : LBROUTE_KV_DUPLICATE);
+        end(&before);
+        end(&after);
+    }
+}
+
+/* ---- what stands at the edge ---- */
+
+/* An adapter that a request is on its way to load was not yet seen. */
+static void an_adapter_on_its_way_is_not_held(void **state)
+{
+    struct plain before;
+    struct plain after;
+    lbroute_request request;
+    lbroute_decision decision;
+    (void)state;
+
+    start(&before, "lora_aware", "a", BEGIN);
+    start(&after, "lora_aware", "a", BEGIN);
+    api_request(&request, before.pool);
+    request.adapter = "seen";
+    request.adapter_len = 4;
+    CHECK_U(serve(&before, &request, LBROUTE_EVENT_SUCCESS), 0);
+    request.adapter = "asked";
+    request.adapter_len = 5;
+    api_pick(before.router, &request, before.now, &decision);
+    CHECK_U(api_target_stats(before.router, before.targets[0], BEGIN).adapters,
+            2);
+    (void)carry_over(&before, &after, 0);
+    CHECK_U(api_target_stats(after.router, after.targets[0], BEGIN).adapters,
+            1);
+    end(&before);
+    end(&after);
+}
+
+/* Time does not run backward for a snapshot either. */
+static void an_early_snapshot_is_of_now(void **state)
+{
+    struct plain plain;
+    uint8_t bytes[2][4096];
+    size_t length[2] = {0, 0};
+    (void)state;
+
+    start(&plain, "sticky_session", "ab", BEGIN);
+    (void)serve_session(&plain, "session");
+    for (size_t i = 0; i < 2; i++)
+        CHECK_I(lbroute_snapshot(plain.router, i ? BEGIN - SECOND : BEGIN,
+                                 bytes[i], sizeof bytes[i], &length[i]),
+                LBROUTE_OK);
+    CHECK(same_bytes(bytes[0], length[0], bytes[1], length[1]));
+    end(&plain);
+}
+
+static void nobody_is_nothing(void **state)
+{
+    struct plain before;
+    struct plain after;
+    (void)state;
+
+    start(&before, "weighted", "", BEGIN);
+    start(&after, "weighted", "a", BEGIN);
+    CHECK_U(carry_over(&before, &after, 0).targets, 0);
+    CHECK_U(serve_any(&after), 0);
+    end(&before);
+    end(&after);
+}
+
 /* ---- another world ---- */
 
 static const struct gateway_options usual = {1, 9, 0, 0};
@@ -633,6 +762,11 @@ int main(void)
         cmocka_unit_test(a_source_that_was_heard_stays),
         cmocka_unit_test(half_a_batch_is_none),
         cmocka_unit_test(blocks_keep_their_order),
+        cmocka_unit_test(blocks_that_wait_wait_on),
+        cmocka_unit_test(clocks_of_engines_are_kept),
+        cmocka_unit_test(an_adapter_on_its_way_is_not_held),
+        cmocka_unit_test(an_early_snapshot_is_of_now),
+        cmocka_unit_test(nobody_is_nothing),
         cmocka_unit_test(another_key_recognises_nobody),
         cmocka_unit_test(narrower_bounds_hold),
         cmocka_unit_test(targets_come_and_go),

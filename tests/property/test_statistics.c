@@ -75,7 +75,7 @@ static void fill_evenly(double *parts, size_t count)
 static void random_is_uniform(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 5; seed++) {
+    for (size_t seed = 1; seed <= 5; seed++) {
         for (size_t count = 1; count <= FEW; count += 1 + seed) {
             struct game game;
             double parts[MOST];

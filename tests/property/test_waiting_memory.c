@@ -299,7 +299,8 @@ static void estimate(void **state)
     options.max_tickets = options.max_sessions = options.max_prices = 1;
     options.max_kv_blocks = options.max_kv_sources = options.max_scorers = 1;
     options.max_waiting = 5000;
-    options.max_waiting_bytes = 3000000;
+    /* Copies fill most of what they may take: half of one are pointers. */
+    options.max_waiting_bytes = 5000 * (300 + 300 * sizeof(void *) / 8);
     CHECK_I(lbroute_router_estimate(&options, &bound), LBROUTE_OK);
     heap_attach(&heap, &options);
     CHECK_I(lbroute_router_create(&options, &router), LBROUTE_OK);

@@ -151,8 +151,8 @@ static void note_text(struct walk *walk, const struct lbr_trie_node *node)
         note->text_end = end;
 }
 
-/* The prompt that ends with a node finds it: the table has its entry, under
- * the right key, and no other node stands in its place. */
+/* The prompt that ends with a node finds it, however deep: the table has its
+ * entry, under the right key, and no other node stands in its place. */
 static void check_findable(struct walk *walk, const struct lbr_trie_node *node)
 {
     size_t length = node->start + node->length;
@@ -168,7 +168,8 @@ static void check_findable(struct walk *walk, const struct lbr_trie_node *node)
     for (above = node; above; above = above->parent)
         memcpy(walk->path + above->start, above->text->at + above->offset,
                above->length);
-    match = lbr_trie_find(walk->trie, node->root, walk->path, length);
+    match =
+        lbr_trie_find_below(walk->trie, NULL, node->root, walk->path, length);
     CHECK(match.node == node);
     CHECK_U(match.matched, length);
 }

@@ -18,7 +18,7 @@ void trie_model_open(struct trie_model *model, uint32_t unit, size_t owners)
     lbroute_router_options_init(&options, sizeof options);
     heap_attach(&model->heap, &options);
     lbr_memory_init(&model->memory, &options.allocator);
-    lbr_trie_init(&model->trie, &model->memory, unit, KIND);
+    lbr_trie_init(&model->trie, &model->memory, unit, KIND, 1);
     model->owner_count = owners;
     for (size_t i = 0; i < owners; i++)
         lbr_trie_owner_init(&model->owners[i], (uint32_t)i * 7 + 1);

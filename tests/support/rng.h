@@ -3,6 +3,7 @@
 #ifndef TESTS_SUPPORT_RNG_H
 #define TESTS_SUPPORT_RNG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct test_rng {
@@ -18,9 +19,9 @@ static inline uint64_t test_rng_next(struct test_rng *rng)
 }
 
 /* A number below |bound|, which is small enough for its bias not to count. */
-static inline uint64_t test_rng_below(struct test_rng *rng, uint64_t bound)
+static inline size_t test_rng_below(struct test_rng *rng, size_t bound)
 {
-    return test_rng_next(rng) % bound;
+    return (size_t)(test_rng_next(rng) % bound);
 }
 
 #endif

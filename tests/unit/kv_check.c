@@ -75,7 +75,7 @@ static void check_place(const struct lbr_kv_labels *labels, uint32_t bucket,
     lbr_kv_label label = place & 0xffffff;
     const struct lbr_kv_record *record = lbr_kv_record(labels, label);
     uint64_t name = lbr_kv_word(record->name);
-    uint64_t hash = lbr_kv_label_hash(record->owner, name);
+    uint64_t hash = lbr_kv_label_hash(labels, record->owner, name);
 
     assert_true(label && label <= labels->used && record->live == LBR_KV_NAMED);
     assert_int_equal(place >> 24, hash & 0xff);
@@ -158,7 +158,8 @@ static uint32_t gather(const struct lbr_kv_labels *labels,
     return kept;
 }
 
-static void check_set(const struct lbr_kv_members *members,
+static void check_set(const struct lbr_kv_sets *sets,
+                      const struct lbr_kv_members *members,
                       const struct mention *mentions, uint32_t count)
 {
     uint64_t hash = 0;
@@ -168,7 +169,7 @@ static void check_set(const struct lbr_kv_members *members,
         uint32_t entry = lbr_kv_entry(mentions[i].owner, mentions[i].labels);
 
         assert_int_equal(members->entries[i], entry);
-        hash += lbr_hash_pair(entry, 0);
+        hash += lbr_hash_pair(sets->secret, entry);
     }
     assert_true(members->hash == hash);
 }
@@ -212,8 +213,8 @@ static void check_sets(const struct lbr_kv_index *index)
         while (end < count && mentions[end].key == mentions[i].key)
             end++;
         assert_non_null(set);
-        check_set(lbr_kv_set_members(&index->sets, *set), &mentions[i],
-                  end - i);
+        check_set(&index->sets, lbr_kv_set_members(&index->sets, *set),
+                  &mentions[i], end - i);
         references[*set - 1]++;
         i = end;
     }
@@ -303,6 +304,31 @@ static void check_owner(const struct lbr_kv_index *index,
         assert_true(owner->labels > 0 && !waiting);
 }
 
+/* Blocks that wait for the same one are a ring, of which the table has one. */
+static void check_siblings(const struct lbr_kv_index *index)
+{
+    const struct lbr_kv_waiting *waiting = NULL;
+    uint32_t first = 0;
+
+    while ((waiting = lbr_slab_next(
+                &index->waiting, waiting ? waiting->slot.handle : 0)) != NULL) {
+        const struct lbr_kv_waiting *next = LBR_OWNER(
+            waiting->siblings.next, const struct lbr_kv_waiting, siblings);
+        uint32_t firsts = waiting->first;
+
+        for (; next != waiting;
+             next = LBR_OWNER(next->siblings.next, const struct lbr_kv_waiting,
+                              siblings)) {
+            assert_true(next->owner == waiting->owner &&
+                        next->parent == waiting->parent);
+            firsts += next->first;
+        }
+        assert_int_equal(firsts, 1);
+        first += waiting->first;
+    }
+    assert_int_equal(index->waiting_parents.count, first);
+}
+
 static void check_owners(const struct lbr_kv_index *index)
 {
     const struct lbr_kv_owner *owner = NULL;
@@ -323,7 +349,7 @@ static void check_owners(const struct lbr_kv_index *index)
     assert_int_equal(index->labels.live, labels);
     assert_int_equal(index->waiting.live, waiting);
     assert_int_equal(index->waiting_names.count, waiting);
-    assert_int_equal(index->waiting_parents.count, waiting);
+    check_siblings(index);
 }
 
 void kv_check_index(struct lbr_kv_index *index, int spare_ghosts)

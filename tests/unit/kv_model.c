@@ -27,7 +27,8 @@ void kv_model_open(struct kv_model *model, uint32_t limit, bool exact)
 {
     memset(model, 0, sizeof *model);
     unit_heap_open(&model->heap);
-    lbr_kv_index_init(&model->index, &model->heap.memory, KV_MODEL_KIND, limit);
+    lbr_kv_index_init(&model->index, &model->heap.memory, KV_MODEL_KIND, limit,
+                      1);
     model->exact = exact;
     for (int owner = 0; owner < KV_MODEL_OWNERS; owner++)
         new_owner(model, owner);

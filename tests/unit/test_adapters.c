@@ -281,7 +281,7 @@ static void random_life(uint64_t seed)
     open_model(&model);
     rng.state = seed;
     for (int step = 0; step < 3000; step++) {
-        size_t key = test_rng_next(&rng) % KEYS;
+        size_t key = test_rng_below(&rng, KEYS);
         int32_t slots = (int32_t)(test_rng_next(&rng) % 80);
 
         now += test_rng_next(&rng) % 40;

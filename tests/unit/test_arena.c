@@ -590,7 +590,7 @@ static void insert(struct cache *cache, size_t bytes, size_t kept)
 
 static void look_up(struct cache *cache, struct test_rng *rng)
 {
-    uint64_t bound = test_rng_below(rng, ENTRIES) + 1;
+    size_t bound = test_rng_below(rng, ENTRIES) + 1;
     struct entry *entry = &cache->entries[test_rng_below(rng, bound)];
 
     if (!entry->content)

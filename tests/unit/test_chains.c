@@ -2,9 +2,11 @@
 /* policy/chains: the keys of a prompt, against a walk token by token. */
 #include "policy/chains.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/blocks.h"
+#include "base/hash.h"
 #include "policy/pick.h"
 #include "support/alloc.h"
 #include "support/rng.h"
@@ -293,6 +295,34 @@ static void items_without_end(void **state)
 /* ---- room ---- */
 
 /* Beyond the caller's space the router's is used, and given back. */
+/* What an item is called is read once: 32 MiB for each of 65,536 blocks would
+ * take longer than any test may. */
+static void a_long_id_over_many_blocks(void **state)
+{
+    struct fixture *fixture = *state;
+    size_t length = (size_t)32 << 20;
+    char *id = calloc(1, length);
+    uint32_t *tokens = calloc(1 << 20, sizeof *tokens);
+
+    assert_true(id && tokens);
+    fixture->request.tokens = tokens;
+    fixture->request.tokens_len = 1 << 20;
+    fixture->items[0].id = id;
+    fixture->items[0].id_len = length;
+    fixture->items[0].begin = 0;
+    fixture->items[0].count = 1 << 20;
+    fixture->request.mm_item_count = 1;
+    make(fixture, lbr_kv_sizes_add(0, 16));
+    assert_int_equal(fixture->ask.chains.rows[0].count, 65536);
+    assert_true(
+        fixture->ask.chains.rows[0].keys[0] ==
+        lbr_kv_key_after(lbr_block_root(fixture->router->kv_secret, NULL, 0),
+                         lbr_block_content(lbr_hash(tokens, 64),
+                                           lbr_block_fold(0, id, length))));
+    free(tokens);
+    free(id);
+}
+
 static void long_prompts(void **state)
 {
     static const uint32_t sizes[] = {1, 2, 16};
@@ -360,6 +390,7 @@ int main(void)
         CHAINS_TEST(items_at_the_edges_of_blocks),
         CHAINS_TEST(many_items_and_a_salt),
         CHAINS_TEST(items_without_end),
+        CHAINS_TEST(a_long_id_over_many_blocks),
         CHAINS_TEST(long_prompts),
         CHAINS_TEST(long_prompts_without_memory),
         CHAINS_TEST(the_longest_rows),

@@ -1047,7 +1047,7 @@ static void many_events(void **state)
     begin_batch(3000);
     for (uint64_t i = 0; i < 3000; i += 2) {
         put_store(i, 1, 2, 2);
-        put_remove(i, 1 + i % 3, "GPU");
+        put_remove(i, 1 + (size_t)i % 3, "GPU");
     }
     read_counts(3000, 0, 0);
     assert_int_equal(out.parts, (3000 + LBR_PART_EVENTS - 1) / LBR_PART_EVENTS);

@@ -169,7 +169,7 @@ static void renewals_hold_as_long_as_they_say(void **state)
     for (int step = 0; step < 2000; step++) {
         struct lbr_group *group = group_of(&fleet);
         struct worked_out worked_out[TARGETS];
-        uint64_t from = fleet.now + test_rng_below(&rng, 30 * TEST_S);
+        uint64_t from = fleet.now + test_rng_next(&rng) % (30 * TEST_S);
         uint64_t until;
 
         lbr_group_renew(group, from);
@@ -179,7 +179,7 @@ static void renewals_hold_as_long_as_they_say(void **state)
         if (until != UINT64_MAX) {
             lbr_group_renew(group, until - 1);
             check_noted(group, worked_out);
-            lbr_group_renew(group, from + test_rng_below(&rng, until - from));
+            lbr_group_renew(group, from + test_rng_next(&rng) % (until - from));
             check_noted(group, worked_out);
         } else {
             lbr_group_renew(group, from + TEST_H);

@@ -53,7 +53,7 @@ static void take_out(struct model *model, size_t i)
 }
 
 /* Few different values make many ties; orders never repeat. */
-static void check_random(uint64_t values, struct lbr_wide base)
+static void check_random(size_t values, struct lbr_wide base)
 {
     struct model model = {.top = NULL};
     struct test_rng rng = {values};

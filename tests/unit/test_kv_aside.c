@@ -23,7 +23,7 @@ static void open_fixture(struct fixture *fixture, uint32_t blocks)
 {
     memset(fixture, 0, sizeof *fixture);
     unit_heap_open(&fixture->heap);
-    lbr_kv_store_init(&fixture->store, &fixture->heap.memory, blocks, 4);
+    lbr_kv_store_init(&fixture->store, &fixture->heap.memory, blocks, 4, 1);
     lbr_kv_side_init(&fixture->side);
     assert_int_equal(lbr_kv_source_get(&fixture->store, NULL, &fixture->side, 0,
                                        &fixture->source),
@@ -118,6 +118,27 @@ static void batches_in_parts(void **state)
     }
     assert_int_equal(lbr_kv_aside_ops(fixture.source),
                      counts[0] + counts[1] + counts[2]);
+    close_fixture(&fixture);
+}
+
+/* Numbers in an order that nobody sends them in: what belongs far from both
+ * ends is not looked for, but is missing, as if it had never come. */
+static void in_a_hostile_order(void **state)
+{
+    static struct fixture fixture;
+    (void)state;
+
+    open_fixture(&fixture, 1 << 20);
+    for (uint64_t number = 0; number < 5000; number++)
+        assert_non_null(begin(&fixture, 10 * number));
+    assert_null(begin(&fixture, 25001));
+    assert_int_equal(lbr_kv_aside_has(fixture.source, 25000), 0);
+    /* Near the ends all is as ever. */
+    assert_non_null(begin(&fixture, 5001));
+    assert_int_equal(lbr_kv_aside_has(fixture.source, 5001), 1);
+    assert_non_null(begin(&fixture, 45001));
+    assert_int_equal(lbr_kv_aside_has(fixture.source, 45000), 1);
+    assert_int_equal(lbr_kv_aside_has(fixture.source, 45002), 0);
     close_fixture(&fixture);
 }
 
@@ -221,9 +242,13 @@ static void the_estimate_holds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_number),      cmocka_unit_test(batches_in_parts),
-        cmocka_unit_test(drop_until),     cmocka_unit_test(room),
-        cmocka_unit_test(without_memory), cmocka_unit_test(the_estimate_holds),
+        cmocka_unit_test(by_number),
+        cmocka_unit_test(batches_in_parts),
+        cmocka_unit_test(in_a_hostile_order),
+        cmocka_unit_test(drop_until),
+        cmocka_unit_test(room),
+        cmocka_unit_test(without_memory),
+        cmocka_unit_test(the_estimate_holds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ static void open_fixture(struct fixture *fixture, uint32_t blocks,
 {
     memset(fixture, 0, sizeof *fixture);
     unit_heap_open(&fixture->heap);
-    lbr_kv_store_init(&fixture->store, &fixture->heap.memory, blocks, 4);
+    lbr_kv_store_init(&fixture->store, &fixture->heap.memory, blocks, 4, 1);
     lbr_kv_guesses_init(&fixture->guesses, &fixture->heap.memory, guesses);
     for (int side = 0; side < SIDES; side++)
         lbr_kv_side_init(&fixture->sides[side]);
@@ -272,7 +272,7 @@ static void each_allocation_fails(void **state)
         open_fixture(&fixture, 256, 4096);
         test_alloc_fail(&fixture.heap.alloc, after++, 1);
         for (uint64_t i = 0; i < 40; i++)
-            guess(&fixture, (int)(i % SIDES), 1 + i % KEYS, 10 + i);
+            guess(&fixture, (int)(i % SIDES), 1 + (size_t)i % KEYS, 10 + i);
         failures = fixture.heap.alloc.failures;
         end_until(&fixture, 100);
         assert_int_equal(fixture.guesses.slab.live, 0);

@@ -101,7 +101,7 @@ static void open_fixture(struct fixture *fixture, uint32_t limit)
 {
     unit_heap_open(&fixture->heap);
     lbr_kv_index_init(&fixture->index, &fixture->heap.memory, KV_MODEL_KIND,
-                      limit);
+                      limit, 1);
     fixture->owner = lbr_kv_owner_add(&fixture->index, fixture);
     assert_non_null(fixture->owner);
 }

@@ -26,7 +26,7 @@ struct model {
 static void open_model(struct model *model, uint32_t limit)
 {
     unit_heap_open(&model->heap);
-    lbr_kv_labels_init(&model->labels, &model->heap.memory, limit);
+    lbr_kv_labels_init(&model->labels, &model->heap.memory, limit, 1);
     assert_int_equal(model->heap.alloc.calls, 0);
     assert_true(lbr_kv_labels_prepare(&model->labels));
     model->count = 0;
@@ -43,7 +43,8 @@ static void close_model(struct model *model)
 static lbr_kv_label find(const struct model *model, uint32_t owner,
                          uint64_t name)
 {
-    return lbr_kv_label_find(&model->labels, lbr_kv_label_hash(owner, name),
+    return lbr_kv_label_find(&model->labels,
+                             lbr_kv_label_hash(&model->labels, owner, name),
                              owner, name);
 }
 
@@ -53,8 +54,9 @@ static void add(struct model *model, uint32_t owner, uint64_t name)
     struct lbr_kv_record *record;
 
     assert_true(lbr_kv_label_reserve(&model->labels));
-    entry.label = lbr_kv_label_add(&model->labels,
-                                   lbr_kv_label_hash(owner, name), owner, name);
+    entry.label = lbr_kv_label_add(
+        &model->labels, lbr_kv_label_hash(&model->labels, owner, name), owner,
+        name);
     record = lbr_kv_record(&model->labels, entry.label);
     assert_int_equal(record->parent, 0);
     assert_int_equal(record->children, 0);
@@ -171,7 +173,7 @@ static void tags_that_collide(void **state)
 
     open_model(&model, 500);
     for (uint64_t name = 0; model.count < 40; name++) {
-        uint64_t hash = lbr_kv_label_hash(7, name);
+        uint64_t hash = lbr_kv_label_hash(&model.labels, 7, name);
         uint64_t bucket = (hash >> 32) * model.labels.bucket_count >> 32;
 
         if ((hash & 0xff) != 5 || (home != UINT64_MAX && bucket != home))
@@ -204,10 +206,14 @@ static void free_places_are_used_again(void **state)
     lbr_kv_label_remove(&model.labels, first);
     lbr_kv_label_remove(&model.labels, second);
     assert_int_equal(find(&model, 1, 3), 0);
-    assert_int_equal(
-        lbr_kv_label_add(&model.labels, lbr_kv_label_hash(2, 3), 2, 3), second);
-    assert_int_equal(
-        lbr_kv_label_add(&model.labels, lbr_kv_label_hash(2, 5), 2, 5), first);
+    assert_int_equal(lbr_kv_label_add(&model.labels,
+                                      lbr_kv_label_hash(&model.labels, 2, 3), 2,
+                                      3),
+                     second);
+    assert_int_equal(lbr_kv_label_add(&model.labels,
+                                      lbr_kv_label_hash(&model.labels, 2, 5), 2,
+                                      5),
+                     first);
     assert_int_equal(model.labels.used, 10);
     assert_int_equal(find(&model, 1, 5), 0);
     close_model(&model);
@@ -246,7 +252,7 @@ static void without_memory(void **state)
     (void)state;
 
     unit_heap_open(&heap);
-    lbr_kv_labels_init(&labels, &heap.memory, 10);
+    lbr_kv_labels_init(&labels, &heap.memory, 10, 1);
     test_alloc_fail(&heap.alloc, 0, 1);
     assert_false(lbr_kv_labels_prepare(&labels));
     assert_true(lbr_kv_labels_prepare(&labels));

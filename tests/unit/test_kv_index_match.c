@@ -225,7 +225,8 @@ static void put_block(struct crowd *crowd, int owner, uint32_t block,
 static void open_crowd(struct crowd *crowd, struct test_rng *rng)
 {
     unit_heap_open(&crowd->heap);
-    lbr_kv_index_init(&crowd->index, &crowd->heap.memory, KV_MODEL_KIND, 4096);
+    lbr_kv_index_init(&crowd->index, &crowd->heap.memory, KV_MODEL_KIND, 4096,
+                      1);
     for (int owner = 0; owner < CROWD; owner++) {
         crowd->owners[owner] = lbr_kv_owner_add(&crowd->index, NULL);
         assert_non_null(crowd->owners[owner]);
@@ -321,7 +322,7 @@ static void an_index_without_tables(void **state)
     (void)state;
 
     unit_heap_open(&heap);
-    lbr_kv_index_init(&index, &heap.memory, KV_MODEL_KIND, 100);
+    lbr_kv_index_init(&index, &heap.memory, KV_MODEL_KIND, 100, 1);
     lbr_kv_index_match(&index, &key, 1);
     assert_int_equal(index.met_count, 0);
     lbr_kv_index_destroy(&index);

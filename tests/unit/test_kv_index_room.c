@@ -19,7 +19,7 @@ static void open_fixture(struct fixture *fixture, uint32_t limit)
 {
     unit_heap_open(&fixture->heap);
     lbr_kv_index_init(&fixture->index, &fixture->heap.memory, KV_MODEL_KIND,
-                      limit);
+                      limit, 1);
     for (int i = 0; i < OWNERS; i++) {
         fixture->owners[i] = lbr_kv_owner_add(&fixture->index, NULL);
         assert_non_null(fixture->owners[i]);

@@ -30,7 +30,7 @@ static void open_model(struct model *model, uint32_t limit)
 {
     memset(model, 0, sizeof *model);
     unit_heap_open(&model->heap);
-    lbr_kv_sets_init(&model->sets, &model->heap.memory, KIND, limit);
+    lbr_kv_sets_init(&model->sets, &model->heap.memory, KIND, limit, 1);
 }
 
 static void close_model(struct model *model)

@@ -43,7 +43,7 @@ static void open_fixture(struct fixture *fixture, uint32_t blocks)
 {
     memset(fixture, 0, sizeof *fixture);
     unit_heap_open(&fixture->heap);
-    lbr_kv_store_init(&fixture->store, &fixture->heap.memory, blocks, 4);
+    lbr_kv_store_init(&fixture->store, &fixture->heap.memory, blocks, 4, 1);
     lbr_kv_side_init(&fixture->side);
     assert_int_equal(lbr_kv_source_get(&fixture->store, NULL, &fixture->side, 0,
                                        &fixture->source),
@@ -135,8 +135,8 @@ static void chains_in_any_order(void **state)
         uint64_t order[10];
 
         open_fixture(&fixture, 256);
-        for (uint64_t i = 0; i < 10; i++) { /* 0: in reverse order */
-            uint64_t other = seed ? test_rng_below(&rng, i + 1) : 0;
+        for (size_t i = 0; i < 10; i++) { /* 0: in reverse order */
+            size_t other = seed ? test_rng_below(&rng, i + 1) : 0;
 
             if (!seed)
                 memmove(order + 1, order, i * sizeof *order);
@@ -391,7 +391,7 @@ static void model_take(struct said *said, uint64_t name, unsigned medium)
 
 static void random_step(struct fixture *fixture, struct test_rng *rng)
 {
-    uint64_t name = 1 + test_rng_below(rng, NAMES - 1);
+    size_t name = 1 + test_rng_below(rng, NAMES - 1);
     uint64_t parent = test_rng_below(rng, name);
     uint64_t content = test_rng_below(rng, 2) + 1;
     unsigned medium = (unsigned)test_rng_below(rng, LBR_KV_MEDIA);

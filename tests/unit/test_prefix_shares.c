@@ -26,7 +26,7 @@ static void open_table(uint64_t capacity)
 
     memset(&table, 0, sizeof table);
     unit_heap_open(&table.heap);
-    lbr_shared_init(&table.shared, &table.heap.memory, 5);
+    lbr_shared_init(&table.shared, &table.heap.memory, 5, 1);
     for (uint32_t i = 0; i < OWNERS; i++)
         lbr_shared_owner_init(&table.owners[i], i + 1);
     table.rules = rules;

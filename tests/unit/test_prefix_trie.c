@@ -27,7 +27,7 @@ struct table {
 static void open_table(struct table *table, uint32_t unit)
 {
     unit_heap_open(&table->heap);
-    lbr_trie_init(&table->trie, &table->heap.memory, unit, 5);
+    lbr_trie_init(&table->trie, &table->heap.memory, unit, 5, 1);
     for (uint32_t i = 0; i < OWNERS; i++)
         lbr_trie_owner_init(&table->owners[i], i);
 }
@@ -272,10 +272,12 @@ static void the_head_of_a_prompt_is_kept(void **state)
     close_table(&table);
 }
 
+/* Prompts that differ in their first byte, whatever the order of bytes. */
 static void numbered_prompt(unsigned char *prompt, size_t length, uint32_t n)
 {
     memset(prompt, (int)(n % 251), length);
-    memcpy(prompt, &n, sizeof n);
+    for (size_t i = 0; i < sizeof n; i++)
+        prompt[i] = (unsigned char)(n >> (8 * i));
 }
 
 /* CA-09: a hit refreshes, so the hot prompt outlives newer ones. */
@@ -466,6 +468,55 @@ static bool run_dry(uint64_t after)
     return failed;
 }
 
+#define DEEP (4 * LBR_TRIE_DEEPEST)
+
+/* Records prompts that leave |text| after 1, 2, … bytes, or from its end on. */
+static void leave_everywhere(struct table *table, char *text, bool from_end)
+{
+    for (size_t i = 1; i < DEEP; i++) {
+        size_t length = from_end ? DEEP - i : i;
+        char kept = text[length];
+        struct lbr_trie_match match;
+
+        text[length] = '!';
+        match = lbr_trie_find(&table->trie, 0, text, length + 1);
+        lbr_trie_record(&table->trie, match, 0, text, length + 1,
+                        &table->owners[0], PLENTY);
+        text[length] = kept;
+    }
+    check(table);
+}
+
+/* A text that others leave at each byte is one node a byte; a look at it ends
+ * after some of them, and a record adds nothing. */
+static void as_deep_as_it_gets(void **state)
+{
+    (void)state;
+    for (int from_end = 0; from_end < 2; from_end++) {
+        struct table table;
+        struct lbr_trie_match match;
+        char text[DEEP];
+        uint32_t before;
+
+        memset(text, 'a', sizeof text);
+        open_table(&table, 1);
+        record_under(&table, 0, 1, text, DEEP, PLENTY);
+        leave_everywhere(&table, text, from_end);
+        match = lbr_trie_find(&table.trie, 0, text, DEEP);
+        assert_true(match.deep);
+        assert_int_equal(match.matched, LBR_TRIE_DEEPEST);
+        before = nodes(&table);
+        record_under(&table, 0, 2, text, DEEP, PLENTY);
+        assert_int_equal(nodes(&table), before);
+        assert_int_equal(held_under(&table, 0, 2, text, DEEP),
+                         LBR_TRIE_DEEPEST);
+        assert_int_equal(held_under(&table, 0, 2, text, 10), 10);
+        purge(&table, 0);
+        assert_int_equal(held_under(&table, 0, 1, text, DEEP), DEEP);
+        close_table(&table);
+    }
+}
+
 static void no_memory_leaves_a_usable_trie(void **state)
 {
     uint64_t after = 0;
@@ -494,6 +545,7 @@ int main(void)
         cmocka_unit_test(owners_evict_for_themselves),
         cmocka_unit_test(a_split_keeps_others_within_their_budget),
         cmocka_unit_test(ca_10_long_and_multi_byte_prompts),
+        cmocka_unit_test(as_deep_as_it_gets),
         cmocka_unit_test(no_memory_leaves_a_usable_trie),
     };
 

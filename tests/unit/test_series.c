@@ -9,6 +9,7 @@
 
 #include <lbroute/ingest.h>
 
+#include "base/hash.h"
 #include "ingest/figures.h"
 #include "support/test.h"
 
@@ -176,13 +177,37 @@ static void sums_stay_in_range(void **state)
     assert_true(isnan(figures.values[LBROUTE_GAUGE_RUNNING]));
 }
 
+/* Labels chosen to share one place: what is not found within some steps is as
+ * if there were no room, so that a page costs what its length says. */
+static void chosen_labels(void **state)
+{
+    uint64_t labels = 0;
+    unsigned added = 0;
+    enum lbr_series_result result;
+    (void)state;
+
+    lbr_series_init(&table);
+    do {
+        while (lbr_hash_pair(++labels << 6 | 3, 0) % LBR_SERIES_INDEX != 7)
+            ;
+        result = lbr_series_add(&table, 3, labels, 1);
+        added += result == LBR_SERIES_ADDED;
+    } while (result == LBR_SERIES_ADDED);
+    assert_int_equal(result, LBR_SERIES_FULL);
+    assert_in_range(added, 16, 100);
+    lbr_series_totals(&table, totals);
+    assert_int_equal(totals[3].known, 0);
+    assert_int_equal(totals[3].unknown, 1);
+    assert_int_equal(lbr_series_add(&table, 4, 1, 5), LBR_SERIES_ADDED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_is_sound), cmocka_unit_test(names_are_whole),
         cmocka_unit_test(each_set_once),      cmocka_unit_test(a_full_table),
         cmocka_unit_test(cleaning),           cmocka_unit_test(resolving),
-        cmocka_unit_test(sums_stay_in_range),
+        cmocka_unit_test(sums_stay_in_range), cmocka_unit_test(chosen_labels),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

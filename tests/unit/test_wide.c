@@ -228,6 +228,34 @@ static void quotients_leave_a_small_rest(void **state)
         }
 }
 
+/* What a snapshot would not be read with is not written. */
+static void only_moderate_numbers_are_saved(void **state)
+{
+    static const struct {
+        uint64_t high;
+        int kept;
+    } cases[] = {{UINT64_C(0x3fffffffffffffff), 1},
+                 {UINT64_C(0x4000000000000000), 0},
+                 {UINT64_C(0xc000000000000000), 1},
+                 {UINT64_C(0xbfffffffffffffff), 0},
+                 {0, 1},
+                 {UINT64_MAX, 1}};
+    (void)state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char bytes[16];
+        struct lbr_writer writer = {bytes, sizeof bytes, 0, 0};
+        struct lbr_reader reader = {bytes, sizeof bytes, 0, 0, 0};
+        struct lbr_wide value;
+
+        lbr_wide_save(wide(cases[i].high, 5), &writer);
+        assert_int_equal(writer.length, sizeof bytes);
+        value = lbr_wide_load(&reader);
+        assert_int_equal(value.high, cases[i].kept ? cases[i].high : 0);
+        assert_int_equal(value.low, cases[i].kept ? 5 : 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +270,7 @@ int main(void)
         cmocka_unit_test(small_numbers_become_doubles_exactly),
         cmocka_unit_test(products_are_whole),
         cmocka_unit_test(quotients_leave_a_small_rest),
+        cmocka_unit_test(only_moderate_numbers_are_saved),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

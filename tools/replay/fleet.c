@@ -18,20 +18,22 @@ enum event_kind {
     EVENT_RESTART,   /* Of an engine. */
     EVENT_BACK,      /* It works again. */
     EVENT_HANDOVER,  /* To another router. */
-    EVENT_ALARM      /* Somebody's time in the router's queue may be over. */
+    EVENT_ALARM,     /* Somebody's time in a router's queue may be over. */
+    EVENT_DELTA,     /* A router writes what it has to tell. */
+    EVENT_MAIL       /* That arrives. */
 };
 
 enum { PROGRESS_EVERY = 256 };
 
-/* Passed to the engine's listener. */
-struct step_context {
-    struct fleet *fleet;
-    bool settled; /* Somebody is done: a slot is free. */
-};
-
 static uint64_t to_ns(double seconds)
 {
     return (uint64_t)llround(seconds * 1e9);
+}
+
+/* The host that a request came to. */
+static struct host *host_of(const struct fleet *fleet, uint32_t index)
+{
+    return fleet->routers.hosts[fleet->flights[index].router];
 }
 
 static void start_step(struct fleet *fleet, uint32_t target)
@@ -99,14 +101,13 @@ static void accept(struct fleet *fleet, const struct host_picked *pick)
     flight->ticket = pick->ticket;
     flight->known = true;
     fleet->log->outcomes[index].expected_first_ns = pick->expected_first_ns;
-    kv_feed_check(&fleet->kv, index, pick->target, pick->kv_matched,
-                  fleet->now);
+    kv_feed_check(&fleet->kv, flight->router, pick, fleet->now);
     if (engine_fits(fleet->servers[pick->target].engine, from->input_tokens,
                     from->output_tokens)) {
         send_to_engine(fleet, index, pick->target);
     } else {
-        host_observe(fleet->host, flight->ticket, LBROUTE_EVENT_CLIENT_ERROR,
-                     fleet->now);
+        host_observe(host_of(fleet, index), flight->ticket,
+                     LBROUTE_EVENT_CLIENT_ERROR, fleet->now);
         flight->known = false;
         refuse(fleet, index, LBROUTE_REASON_NONE);
     }
@@ -118,20 +119,22 @@ static void enqueue(struct fleet *fleet, const struct host_picked *pick)
 
     outcome->waited = true;
     outcome->expected_wait_ns = pick->wait_ns;
-    fleet->waiting++;
+    fleet->gateways[outcome->router].waiting++;
 }
 
-/* Those that wait in the router go, or learn that they never will. */
-static void serve_waiting(struct fleet *fleet)
+/* Those that wait in a router go, or learn that they never will. */
+static void serve_waiting(struct fleet *fleet, uint32_t router)
 {
+    struct host *host = fleet->routers.hosts[router];
+    struct gateway *gateway = &fleet->gateways[router];
     struct host_picked pick;
     enum host_answer answer;
 
-    while (fleet->waiting > 0) {
-        answer = host_next_ready(fleet->host, fleet->now, &pick);
+    while (gateway->waiting > 0) {
+        answer = host_next_ready(host, fleet->now, &pick);
         if (answer == HOST_NOBODY)
             return;
-        fleet->waiting--;
+        gateway->waiting--;
         if (answer == HOST_PICKED)
             accept(fleet, &pick);
         else
@@ -139,12 +142,13 @@ static void serve_waiting(struct fleet *fleet)
     }
 }
 
-/* Counts what the router counts, from what happened. */
-static void note_mode(struct fleet *fleet, size_t under_way)
+/* Counts what the router counts, from what happened. A hybrid pool has one
+ * router. */
+static void note_mode(struct fleet *fleet, const struct host *host,
+                      size_t under_way)
 {
     struct fleet_log *log = fleet->log;
-    struct mode_change now = {fleet->now, host_is_busy(fleet->host), under_way,
-                              0};
+    struct mode_change now = {fleet->now, host_is_busy(host), under_way, 0};
 
     while (fleet->recent < fleet->arrived &&
            log->outcomes[log->arrivals[fleet->recent]].arrived +
@@ -159,12 +163,14 @@ static void note_mode(struct fleet *fleet, size_t under_way)
  */
 static bool dispatch(struct fleet *fleet, uint32_t index)
 {
-    size_t under_way = fleet->in_flight + fleet->waiting;
+    struct host *host = host_of(fleet, index);
+    size_t under_way = fleet->in_flight +
+                       fleet->gateways[fleet->flights[index].router].waiting;
     struct host_picked pick;
     enum host_answer answer =
-        host_pick(fleet->host, fleet->workload, index, fleet->now, &pick);
+        host_pick(host, fleet->workload, index, fleet->now, &pick);
 
-    note_mode(fleet, under_way);
+    note_mode(fleet, host, under_way);
     pick.request = index;
     if (answer == HOST_FULL && !fleet->options->refuses_full)
         return false;
@@ -177,32 +183,62 @@ static bool dispatch(struct fleet *fleet, uint32_t index)
     return true;
 }
 
+static uint32_t choose_router(struct fleet *fleet, uint32_t index)
+{
+    const struct work_request *request = &fleet->workload->requests[index];
+    uint32_t before = request->follows == WORK_FOLLOWS_NONE
+                          ? ROUTERS_NOBODY
+                          : fleet->flights[request->follows].router;
+    uint32_t router = routers_choose(&fleet->routers, request, before);
+
+    fleet->flights[index].router = router;
+    fleet->log->outcomes[index].router = router;
+    fleet->log->routers[router].requests++;
+    return router;
+}
+
 static void arrive(struct fleet *fleet, uint32_t index)
 {
+    uint32_t router = choose_router(fleet, index);
+    struct gateway *gateway = &fleet->gateways[router];
+
     if (fleet_handover_is_due(fleet))
         fleet_hand_over(fleet);
     fleet->log->outcomes[index].arrived = fleet->now;
     fleet->log->arrivals[fleet->arrived++] = index;
-    if (fleet->queue_head == fleet->queue_tail && dispatch(fleet, index)) {
-        serve_waiting(fleet);
+    if (gateway_is_empty(gateway) && dispatch(fleet, index)) {
+        serve_waiting(fleet, router);
         return;
     }
     fleet->log->outcomes[index].waited = true;
-    fleet->queue[fleet->queue_tail++] = index;
+    gateway_push(gateway, index);
 }
 
-static void retry_queue(struct fleet *fleet)
+static void retry_queue(struct fleet *fleet, uint32_t router)
 {
-    while (fleet->queue_head < fleet->queue_tail &&
-           dispatch(fleet, fleet->queue[fleet->queue_head]))
-        fleet->queue_head++;
+    struct gateway *gateway = &fleet->gateways[router];
+
+    while (!gateway_is_empty(gateway) &&
+           dispatch(fleet, gateway_first(gateway)))
+        gateway_pop(gateway);
+}
+
+/* Slots became free: those go that wait where somebody was done. */
+static void fill_slots(struct fleet *fleet)
+{
+    for (uint32_t i = 0; i < fleet->routers.count; i++) {
+        if (!fleet->gateways[i].settled)
+            continue;
+        fleet->gateways[i].settled = false;
+        serve_waiting(fleet, i);
+        retry_queue(fleet, i);
+    }
 }
 
 static void on_engine_event(void *context, struct engine_request *request,
                             enum engine_event event)
 {
-    struct step_context *step = context;
-    struct fleet *fleet = step->fleet;
+    struct fleet *fleet = context;
     uint32_t index = request->owner;
     struct fleet_outcome *outcome = &fleet->log->outcomes[index];
     lbroute_ticket ticket = fleet->flights[index].ticket;
@@ -212,18 +248,19 @@ static void on_engine_event(void *context, struct engine_request *request,
         outcome->first_token = fleet->now;
         outcome->hit_tokens = request->hit_tokens;
         if (known)
-            host_observe(fleet->host, ticket, LBROUTE_EVENT_FIRST_TOKEN,
-                         fleet->now);
+            host_observe(host_of(fleet, index), ticket,
+                         LBROUTE_EVENT_FIRST_TOKEN, fleet->now);
         return;
     }
     outcome->last_token = fleet->now;
     if (known)
-        host_succeed(fleet->host, ticket, &fleet->workload->requests[index],
-                     outcome->hit_tokens, fleet->now);
+        host_succeed(host_of(fleet, index), ticket,
+                     &fleet->workload->requests[index], outcome->hit_tokens,
+                     fleet->now);
     fleet->flights[index].known = false;
     fleet->in_flight--;
     close_request(fleet, index);
-    step->settled = true;
+    fleet->gateways[outcome->router].settled = true;
 }
 
 static void push_kv(struct fleet *fleet, enum event_kind kind, uint32_t target)
@@ -267,47 +304,26 @@ static void come_back(struct fleet *fleet, uint32_t target)
 
 static void end_step(struct fleet *fleet, uint32_t target)
 {
-    struct step_context step = {fleet, false};
-
     if (fleet->servers[target].restart_due) {
         go_down(fleet, target);
         return;
     }
-    engine_finish_step(fleet->servers[target].engine, on_engine_event, &step);
+    engine_finish_step(fleet->servers[target].engine, on_engine_event, fleet);
     if (kv_feed_publish(&fleet->kv, target, fleet->now))
         push_kv(fleet, EVENT_KV_BATCH, target);
     /* Still marked as stepping: what the retry sends here joins its next
      * step, which starts below. */
-    if (step.settled) {
-        serve_waiting(fleet);
-        retry_queue(fleet);
-    }
+    fill_slots(fleet);
     fleet->servers[target].stepping = false;
     start_step(fleet, target);
-}
-
-/* Peers are told what is on the page. */
-static void scrape_target(struct fleet *fleet, uint32_t target)
-{
-    const struct engine *engine = fleet->servers[target].engine;
-    struct peer_gauges gauges = {engine_running(engine), engine_waiting(engine),
-                                 engine_kv_usage(engine),
-                                 engine_blocks(engine)};
-
-    if (host_is_peer(fleet->host)) {
-        host_gauge(fleet->host, target, &gauges, fleet->now);
-        return;
-    }
-    vllm_page_write(&fleet->page, engine, fleet->now);
-    host_scrape(fleet->host, target, fleet->page.text, fleet->page.length,
-                fleet->now);
 }
 
 static void scrape(struct fleet *fleet)
 {
     for (uint32_t i = 0; i < fleet->log->target_count; i++)
         if (!fleet->servers[i].down)
-            scrape_target(fleet, i);
+            routers_scrape(&fleet->routers, i, fleet->servers[i].engine,
+                           fleet->now);
     if (fleet->done < fleet->workload->count)
         event_heap_push(&fleet->events,
                         fleet->now + to_ns(fleet->options->scrape_s),
@@ -318,33 +334,50 @@ static void scrape(struct fleet *fleet)
  * waits any more. */
 static bool is_moot(struct fleet *fleet, const struct heap_event *event)
 {
+    struct gateway *gateway;
+
     if (event->kind != EVENT_ALARM)
         return false;
-    if (event->at_ns != fleet->alarm)
+    gateway = &fleet->gateways[event->index];
+    if (event->at_ns != gateway->alarm)
         return true;
-    fleet->alarm = UINT64_MAX;
-    return fleet->waiting == 0;
+    gateway->alarm = UINT64_MAX;
+    return gateway->waiting == 0;
 }
 
-static void ring(struct fleet *fleet)
+static void ring(struct fleet *fleet, uint32_t router)
 {
-    host_tick(fleet->host, fleet->now);
-    serve_waiting(fleet);
+    host_tick(fleet->routers.hosts[router], fleet->now);
+    serve_waiting(fleet, router);
 }
 
-static void set_alarm(struct fleet *fleet)
+static void set_alarm(struct fleet *fleet, uint32_t router)
 {
+    struct gateway *gateway = &fleet->gateways[router];
     uint64_t at;
 
-    if (fleet->waiting == 0)
+    if (gateway->waiting == 0)
         return;
-    at = host_next_deadline(fleet->host);
+    at = host_next_deadline(fleet->routers.hosts[router]);
     if (at <= fleet->now)
         at = fleet->now + 1;
-    if (at >= fleet->alarm)
+    if (at >= gateway->alarm)
         return;
-    fleet->alarm = at;
-    event_heap_push(&fleet->events, at, EVENT_ALARM, 0);
+    gateway->alarm = at;
+    event_heap_push(&fleet->events, at, EVENT_ALARM, router);
+}
+
+static void write_delta(struct fleet *fleet, uint32_t router)
+{
+    const struct routers_options *options = &fleet->options->routers;
+    size_t letters = routers_write(&fleet->routers, router, fleet->now);
+
+    while (letters-- > 0)
+        event_heap_push(&fleet->events, fleet->now + to_ns(options->delay_s),
+                        EVENT_MAIL, router);
+    if (fleet->done < fleet->workload->count)
+        event_heap_push(&fleet->events, fleet->now + to_ns(options->interval_s),
+                        EVENT_DELTA, router);
 }
 
 static void handle(struct fleet *fleet, const struct heap_event *event)
@@ -380,10 +413,17 @@ static void handle(struct fleet *fleet, const struct heap_event *event)
         fleet_hand_over(fleet);
         break;
     case EVENT_ALARM:
-        ring(fleet);
+        ring(fleet, event->index);
+        break;
+    case EVENT_DELTA:
+        write_delta(fleet, event->index);
+        break;
+    case EVENT_MAIL:
+        routers_deliver(&fleet->routers, fleet->now);
         break;
     }
-    set_alarm(fleet);
+    for (uint32_t i = 0; i < fleet->routers.count; i++)
+        set_alarm(fleet, i);
 }
 
 /* Backward, so that followers of one request stand in order. */
@@ -399,6 +439,19 @@ static void link_followers(struct fleet *fleet)
         fleet->flights[i].next_follower = fleet->flights[before].first_follower;
         fleet->flights[before].first_follower = (uint32_t)i;
     }
+}
+
+/* Routers write at different times, as processes do. */
+static void push_first_deltas(struct fleet *fleet)
+{
+    const struct routers_options *options = &fleet->options->routers;
+
+    if (!routers_share(options))
+        return;
+    for (uint32_t i = 0; i < options->count; i++)
+        event_heap_push(&fleet->events,
+                        to_ns(options->interval_s * (i + 1) / options->count),
+                        EVENT_DELTA, i);
 }
 
 static void push_first_events(struct fleet *fleet)
@@ -419,6 +472,7 @@ static void push_first_events(struct fleet *fleet)
     if (fleet->options->scrape_s > 0.0)
         event_heap_push(&fleet->events, to_ns(fleet->options->scrape_s),
                         EVENT_SCRAPE, 0);
+    push_first_deltas(fleet);
 }
 
 static void create_servers(struct fleet *fleet)
@@ -450,13 +504,41 @@ static void create_log(struct fleet *fleet)
     *log = (struct fleet_log){0};
     log->request_count = fleet->workload->count;
     log->target_count = fleet->options->host.fleet->count;
+    log->router_count = fleet->routers.count;
     log->outcomes = grow_zeroed(log->request_count, sizeof *log->outcomes);
     log->arrivals = grow_zeroed(log->request_count, sizeof *log->arrivals);
     log->targets = grow_zeroed(log->target_count, sizeof *log->targets);
+    log->routers = grow_zeroed(log->router_count, sizeof *log->routers);
     for (size_t i = 0; i < log->request_count; i++) {
         log->outcomes[i].target = FLEET_NO_TARGET;
         log->outcomes[i].expected_wait_ns = -1;
     }
+}
+
+static void open_routers(struct fleet *fleet)
+{
+    struct routers *routers = &fleet->routers;
+
+    routers_init(routers, &fleet->options->routers, &fleet->options->host,
+                 fleet->workload);
+    fleet->kv.routers = routers;
+    fleet->kv.plain = routers_are_peers(routers);
+    if (fleet->kv.plain && fleet->kv.count > 0)
+        routers_watch_events(routers, kv_feed_run, &fleet->kv);
+    fleet->gateways = grow_zeroed(routers->count, sizeof *fleet->gateways);
+    for (uint32_t i = 0; i < routers->count; i++)
+        fleet->gateways[i].alarm = UINT64_MAX;
+}
+
+static void close_routers(struct fleet *fleet)
+{
+    fleet->log->deltas = routers_delta_counts(&fleet->routers, fleet->now);
+    for (uint32_t i = 0; i < fleet->routers.count; i++) {
+        fleet->log->routers[i].open = host_open(fleet->routers.hosts[i]);
+        gateway_release(&fleet->gateways[i]);
+    }
+    routers_release(&fleet->routers);
+    free(fleet->gateways);
 }
 
 static void release(struct fleet *fleet)
@@ -474,13 +556,11 @@ static void release(struct fleet *fleet)
         log->blocks = engine_blocks(engine);
         engine_destroy(engine);
     }
+    close_routers(fleet);
     kv_feed_release(&fleet->kv);
-    host_destroy(fleet->host);
     event_heap_release(&fleet->events);
-    vllm_page_release(&fleet->page);
     free(fleet->servers);
     free(fleet->flights);
-    free(fleet->queue);
 }
 
 void fleet_run(const struct workload *workload,
@@ -489,14 +569,11 @@ void fleet_run(const struct workload *workload,
     struct fleet fleet = {.workload = workload, .options = options, .log = log};
     struct heap_event event;
 
-    fleet.alarm = UINT64_MAX;
+    kv_feed_init(&fleet.kv, workload, &options->kv, options->host.fleet->count);
+    open_routers(&fleet);
     create_log(&fleet);
-    kv_feed_init(&fleet.kv, workload, &options->kv, log->target_count);
     create_servers(&fleet);
-    vllm_page_init(&fleet.page, workload->adapters);
-    fleet_open_host(&fleet, &options->host);
     fleet.flights = grow_zeroed(workload->count, sizeof *fleet.flights);
-    fleet.queue = grow_zeroed(workload->count, sizeof *fleet.queue);
     link_followers(&fleet);
     push_first_events(&fleet);
     while (event_heap_pop(&fleet.events, &event))
@@ -512,6 +589,7 @@ void fleet_log_release(struct fleet_log *log)
     free(log->outcomes);
     free(log->arrivals);
     free(log->targets);
+    free(log->routers);
     mode_log_release(&log->modes);
     *log = (struct fleet_log){0};
 }

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run: a workload through one router and its engines in virtual time.
+ * A run: a workload through one router, or several, and its engines in virtual
+ * time.
  *
  *     arrival ─▶ host ─pick─▶ engine ─step─step─▶ first token … last token
  *                 │ full                                           │
  *                 ├─▶ queue of the host (FIFO) ◀─ retried ─────────┤
  *                 └─▶ queue of the router ◀─ asked who is ready ───┤
  *                                   follow-up request, think time ◀┘
+ *
+ * Several routers have a host each, with its queue.
  */
 #ifndef LBROUTE_REPLAY_FLEET_H
 #define LBROUTE_REPLAY_FLEET_H
 
-#include "host.h"
 #include "kv_feed.h"
 #include "mode_log.h"
+#include "routers.h"
 
 /** `target` of a request that was refused. */
 #define FLEET_NO_TARGET UINT32_MAX
@@ -26,6 +29,7 @@ struct fleet_outcome {
     uint64_t last_token;
     int64_t
         expected_first_ns; /**< After dispatch, by the router; -1: unknown. */
+    uint32_t router;
     uint32_t target;
     uint32_t hit_tokens;
     bool waited;    /**< In the queue of the host, or in the router. */
@@ -44,6 +48,12 @@ struct fleet_target_log {
     uint32_t blocks;
 };
 
+/** What one router did, of all those that there were in its place. */
+struct fleet_router_log {
+    uint64_t requests; /**< That came to it. */
+    uint64_t open;     /**< Of these, still open for it at the end. */
+};
+
 /** The router was replaced by a new one. */
 struct fleet_handover {
     bool done;
@@ -60,6 +70,9 @@ struct fleet_log {
     uint32_t *arrivals;             /**< Requests in order of arrival. */
     size_t target_count;
     struct fleet_target_log *targets;
+    size_t router_count;
+    struct fleet_router_log *routers;
+    struct delta_counts deltas;
     struct kv_feed_counts kv;
     struct mode_log modes; /**< Of a hybrid pool. */
     struct fleet_handover handover;
@@ -81,8 +94,9 @@ enum fleet_beginning {
     FLEET_BEGINS_NOT /**< It stays the old one, to compare with. */
 };
 
-/** When the router is replaced by a new one, as if its process had started
- * anew: at a time, or once a part of the requests has arrived. */
+/** When the router, the first of several, is replaced by a new one, as if its
+ * process had started anew: at a time, or once a part of the requests has
+ * arrived. */
 struct fleet_handover_options {
     bool wanted;
     bool by_part;
@@ -95,6 +109,7 @@ typedef void (*fleet_progress)(void *context, size_t done);
 
 struct fleet_options {
     struct host_options host;
+    struct routers_options routers;
     bool refuses_full; /**< What finds every target full is refused, unless the
                         * router lets it wait. */
     double scrape_s;   /**< Time between scrapes; 0: none. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The router of a run is replaced by another one while requests are under way:
+ * The router of a run, the first of several, is replaced by another one while
+ * requests are under way:
  *
  *     old ─snapshot─▶ new, with another seed
  *      ╰─ tickets of those under way: forgotten
@@ -9,9 +10,6 @@
 #define LBROUTE_REPLAY_FLEET_HANDOVER_H
 
 #include "fleet_parts.h"
-
-/** Creates the host, and lets it and the feed of KV events know each other. */
-void fleet_open_host(struct fleet *fleet, const struct host_options *options);
 
 /** Whether so many requests have arrived that it is time. */
 bool fleet_handover_is_due(const struct fleet *fleet);

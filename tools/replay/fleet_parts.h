@@ -2,10 +2,10 @@
 /*
  * What a run under way is made of, for the files that make up the fleet.
  *
- *     fleet ─┬─ host ─▶ a router or a peer
+ *     fleet ─┬─ routers ─▶ a host each ─▶ a router or a peer
+ *            ├─ gateways, by router: what waits there
  *            ├─ servers, by target ─▶ an engine each
  *            ├─ flights, by request: its ticket, and who follows it
- *            ├─ queue of the host
  *            ╰─ events: what happens next, in order of time
  */
 #ifndef LBROUTE_REPLAY_FLEET_PARTS_H
@@ -14,11 +14,12 @@
 #include "engine.h"
 #include "event_heap.h"
 #include "fleet.h"
-#include "vllm_page.h"
+#include "gateway.h"
 
 struct flight {
     struct engine_request request;
     lbroute_ticket ticket;
+    uint32_t router;        /**< That it came to. */
     bool known;             /**< The host knows of it. */
     uint32_t next_follower; /**< The next that follows the same request. */
     uint32_t first_follower;
@@ -35,18 +36,13 @@ struct fleet {
     const struct workload *workload;
     const struct fleet_options *options;
     struct fleet_log *log;
-    struct host *host;
+    struct routers routers;
+    struct gateway *gateways; /**< By router. */
     struct event_heap events;
     struct flight *flights; /**< By request. */
     struct server *servers; /**< By target. */
-    uint32_t *queue;        /**< Of the host: places [head, tail). */
-    size_t queue_head;
-    size_t queue_tail;
-    size_t waiting; /**< In the router's queue. */
-    uint64_t alarm; /**< The next one that counts; UINT64_MAX: none. */
     size_t in_flight;
     size_t recent; /**< The first of the arrivals within MODE_WINDOW_NS. */
-    struct vllm_page page; /**< The latest scrape. */
     struct kv_feed kv;
     size_t arrived;
     size_t done;

@@ -35,11 +35,20 @@ struct host {
     lbroute_decision decision;
 };
 
-static void require(int result, const char *call)
+void host_require(int result, const char *call)
 {
     if (result == LBROUTE_OK)
         return;
     tell_and_stop("%s: %s", call, lbroute_strerror(result));
+}
+
+static void share(const struct host_sharing *sharing,
+                  lbroute_router_options *router)
+{
+    router->origin = sharing->origin;
+    router->max_peers = sharing->peers;
+    router->max_delta_bytes = sharing->delta_bytes;
+    router->peer_ttl = sharing->ttl_ns;
 }
 
 static void create_router(struct host *host, const struct host_options *options)
@@ -53,12 +62,14 @@ static void create_router(struct host *host, const struct host_options *options)
     router.single_threaded = 1;
     if (options->keeps_digest_key)
         memset(router.digest_key, 1, sizeof router.digest_key);
-    require(lbroute_router_create(&router, &host->router), "router");
+    if (options->sharing.origin != 0)
+        share(&options->sharing, &router);
+    host_require(lbroute_router_create(&router, &host->router), "router");
 }
 
 static void set_parameter(struct host *host, const char *name, double value)
 {
-    require(lbroute_pool_set(host->router, host->pool, name, value), name);
+    host_require(lbroute_pool_set(host->router, host->pool, name, value), name);
 }
 
 /* Blocks that the smallest cache has room for. Of text, a block is 256 bytes,
@@ -90,7 +101,7 @@ static void create_pool(struct host *host, const struct host_options *options,
     pool.name_len = strlen(pool.name);
     pool.strategy = options->strategy;
     pool.strategy_len = strlen(options->strategy);
-    require(lbroute_pool_add(host->router, &pool, &host->pool), "pool");
+    host_require(lbroute_pool_add(host->router, &pool, &host->pool), "pool");
     set_parameter(host, "kv_aware.capacity",
                   smallest_cache(options->fleet, workload));
     if (options->tokens)
@@ -117,10 +128,10 @@ static void create_target(struct host *host, const struct fleet_target *from,
     target.price_key = from->price_key;
     target.price_key_len = strlen(from->price_key);
     if (from->price != NULL)
-        require(lbroute_set_price(host->router, target.price_key,
-                                  target.price_key_len, from->price),
-                from->price_key);
-    require(
+        host_require(lbroute_set_price(host->router, target.price_key,
+                                       target.price_key_len, from->price),
+                     from->price_key);
+    host_require(
         lbroute_target_add(host->router, &target, 0, &host->targets[number]),
         from->name);
 }
@@ -182,7 +193,7 @@ struct host *host_create(const struct host_options *options,
     for (uint32_t i = 0; i < count; i++)
         create_target(host, &options->fleet->targets[i], i);
     if (options->extend != NULL)
-        require(
+        host_require(
             options->extend(options->extend_context, host->router, host->pool),
             "the caller's own strategy");
     return host;
@@ -201,22 +212,27 @@ void host_destroy(struct host *host)
     free(host);
 }
 
+lbroute_router *host_router(const struct host *host)
+{
+    return host->router;
+}
+
 void *host_snapshot(struct host *host, uint64_t now, size_t *length)
 {
     void *bytes;
 
     (void)lbroute_snapshot(host->router, now, NULL, 0, length);
     bytes = grow_zeroed(*length, 1);
-    require(lbroute_snapshot(host->router, now, bytes, *length, length),
-            "snapshot");
+    host_require(lbroute_snapshot(host->router, now, bytes, *length, length),
+                 "snapshot");
     return bytes;
 }
 
 void host_restore(struct host *host, const void *bytes, size_t length,
                   uint64_t now)
 {
-    require(lbroute_restore(host->router, bytes, length, now, 0, NULL),
-            "restore");
+    host_require(lbroute_restore(host->router, bytes, length, now, 0, NULL),
+                 "restore");
 }
 
 /* The prompt is the text where the trace has it. Else its content stands for
@@ -325,7 +341,7 @@ static enum host_answer read_answer(const struct host *host, int result,
                                                             : HOST_REFUSED;
     if (result == LBROUTE_ERR_NO_TARGET)
         return HOST_REFUSED;
-    require(result, call);
+    host_require(result, call);
     note_target(decision, picked);
     return HOST_PICKED;
 }
@@ -376,7 +392,7 @@ enum host_answer host_next_ready(struct host *host, uint64_t now,
 
 void host_tick(struct host *host, uint64_t now)
 {
-    require(lbroute_tick(host->router, now), "tick");
+    host_require(lbroute_tick(host->router, now), "tick");
 }
 
 uint64_t host_next_deadline(struct host *host)
@@ -384,16 +400,27 @@ uint64_t host_next_deadline(struct host *host)
     return lbroute_next_deadline(host->router);
 }
 
-bool host_is_busy(struct host *host)
+bool host_is_busy(const struct host *host)
 {
     lbroute_pool_stats stats;
 
     if (host->peer != NULL)
         return false;
     lbroute_pool_stats_init(&stats, sizeof stats);
-    require(lbroute_get_pool_stats(host->router, host->pool, &stats),
-            "get_pool_stats");
+    host_require(lbroute_get_pool_stats(host->router, host->pool, &stats),
+                 "get_pool_stats");
     return stats.busy != 0;
+}
+
+uint64_t host_open(const struct host *host)
+{
+    lbroute_stats stats;
+
+    if (host->peer != NULL)
+        return 0;
+    lbroute_stats_init(&stats, sizeof stats);
+    host_require(lbroute_get_stats(host->router, &stats), "get_stats");
+    return stats.open_tickets;
 }
 
 void host_succeed(struct host *host, lbroute_ticket ticket,
@@ -413,7 +440,7 @@ void host_succeed(struct host *host, lbroute_ticket ticket,
     event.input_tokens = request->input_tokens;
     event.cached_tokens = cached;
     event.output_tokens = request->output_tokens;
-    require(lbroute_observe(host->router, &event, now), "observe");
+    host_require(lbroute_observe(host->router, &event, now), "observe");
 }
 
 static void tell_peer(struct host *host, uint32_t request, int kind,
@@ -437,7 +464,7 @@ void host_observe(struct host *host, lbroute_ticket ticket, int kind,
     lbroute_event_init(&event, sizeof event);
     event.ticket = ticket;
     event.kind = kind;
-    require(lbroute_observe(host->router, &event, now), "observe");
+    host_require(lbroute_observe(host->router, &event, now), "observe");
 }
 
 bool host_is_peer(const struct host *host)
@@ -459,17 +486,18 @@ void host_watch_events(struct host *host, peer_events_run run, void *context)
 void host_scrape(struct host *host, uint32_t target, const char *page,
                  size_t length, uint64_t now)
 {
-    require(lbroute_ingest_metrics(host->router, host->targets[target], page,
-                                   length, now, NULL),
-            "ingest_metrics");
+    host_require(lbroute_ingest_metrics(host->router, host->targets[target],
+                                        page, length, now, NULL),
+                 "ingest_metrics");
 }
 
 void host_kv_events(struct host *host, uint32_t target, uint64_t seq,
                     const void *payload, size_t length, uint64_t now)
 {
-    require(lbroute_ingest_kv_events(host->router, host->targets[target], 0,
-                                     seq, payload, length, now, NULL, NULL),
-            "ingest_kv_events");
+    host_require(lbroute_ingest_kv_events(host->router, host->targets[target],
+                                          0, seq, payload, length, now, NULL,
+                                          NULL),
+                 "ingest_kv_events");
 }
 
 bool host_kv_missing(struct host *host, uint32_t target, uint64_t *first)
@@ -482,8 +510,8 @@ bool host_kv_missing(struct host *host, uint32_t target, uint64_t *first)
 
 void host_kv_clear(struct host *host, uint32_t target, uint64_t now)
 {
-    require(lbroute_kv_clear(host->router, host->targets[target], 0, now),
-            "kv_clear");
+    host_require(lbroute_kv_clear(host->router, host->targets[target], 0, now),
+                 "kv_clear");
 }
 
 /* Returns false for a target that has never sent events. */

@@ -28,6 +28,14 @@ struct host_parameter {
 typedef int (*host_extend)(void *context, lbroute_router *router,
                            lbroute_pool pool);
 
+/** What a router needs to share with others by deltas. */
+struct host_sharing {
+    uint64_t origin; /**< Its own number among them; 0: it does not share. */
+    uint32_t peers;  /**< How many others there are. */
+    uint64_t delta_bytes; /**< Room for what is still to be told. */
+    uint64_t ttl_ns;      /**< How long the load that others told of counts. */
+};
+
 struct host_options {
     const struct fleet_spec *fleet;
     const char *strategy; /**< Of the library, or a peer. */
@@ -41,6 +49,7 @@ struct host_options {
     void *extend_context;
     bool keeps_digest_key; /**< All routers of a run recognise the same
                               sessions. */
+    struct host_sharing sharing;
 };
 
 struct host;
@@ -54,6 +63,12 @@ struct host *host_create(const struct host_options *options,
                          const struct workload *workload);
 
 void host_destroy(struct host *host);
+
+/** The router, for who speaks to it himself; NULL where a peer chooses. */
+lbroute_router *host_router(const struct host *host);
+
+/** Exits with a message unless a call of the library succeeded. */
+void host_require(int result, const char *call);
 
 /** What its router has learned, which the caller frees. */
 void *host_snapshot(struct host *host, uint64_t now, size_t *length);
@@ -100,7 +115,10 @@ void host_tick(struct host *host, uint64_t now);
 uint64_t host_next_deadline(struct host *host);
 
 /** Whether the pool is a hybrid one that is busy. */
-bool host_is_busy(struct host *host);
+bool host_is_busy(const struct host *host);
+
+/** Requests that the router takes for open; 0 of a peer. */
+uint64_t host_open(const struct host *host);
 
 /** Reports that a request is done. */
 void host_succeed(struct host *host, lbroute_ticket ticket,

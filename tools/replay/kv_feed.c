@@ -98,8 +98,8 @@ static void deliver(struct kv_feed *feed, uint32_t target, size_t index,
     if (feed->plain)
         return;
     kv_stream_write(&link->stream, index, &feed->payload);
-    host_kv_events(feed->host, target, link->stream.batches[index].seq,
-                   feed->payload.bytes, feed->payload.length, now);
+    routers_kv_events(feed->routers, target, link->stream.batches[index].seq,
+                      feed->payload.bytes, feed->payload.length, now);
     feed->counts.bytes += feed->payload.length;
 }
 
@@ -109,16 +109,16 @@ static bool is_missing(struct kv_feed *feed, uint32_t target, uint64_t *first)
     const struct kv_shadow *shadow = &feed->links[target].shadow;
 
     if (!feed->plain)
-        return host_kv_missing(feed->host, target, first);
+        return routers_kv_missing(feed->routers, target, first);
     *first = shadow->next - shadow->process;
     return !kv_shadow_known(shadow);
 }
 
+/* What one router still knows may be said. */
 static void give_up(struct kv_feed *feed, uint32_t target, uint64_t now)
 {
-    if (!feed->plain)
-        host_kv_clear(feed->host, target, now);
-    kv_shadow_clear(&feed->links[target].shadow);
+    if (feed->plain || routers_kv_clear(feed->routers, target, now))
+        kv_shadow_clear(&feed->links[target].shadow);
     feed->counts.clears++;
 }
 
@@ -168,7 +168,7 @@ bool kv_feed_replay(struct kv_feed *feed, uint32_t target, uint64_t now)
     for (size_t i = oldest; i < link->snapshot; i++)
         deliver(feed, target, i, now);
     if (!feed->plain)
-        host_kv_events(feed->host, target, UINT64_MAX, "", 0, now);
+        routers_kv_events(feed->routers, target, UINT64_MAX, "", 0, now);
     if (!is_missing(feed, target, &first))
         return false;
     /* What was lost since then can still be had. */
@@ -202,21 +202,22 @@ static void judge(struct kv_feed_counts *counts, uint64_t said, uint64_t run,
     counts->wrong_blocks += said - (run > guessed ? run : guessed);
 }
 
-void kv_feed_check(struct kv_feed *feed, uint32_t request, uint32_t target,
-                   int64_t matched, uint64_t now)
+void kv_feed_check(struct kv_feed *feed, uint32_t router,
+                   const struct host_picked *pick, uint64_t now)
 {
-    const struct work_request *from = &feed->workload->requests[request];
+    const struct work_request *from = &feed->workload->requests[pick->request];
     const uint32_t *ids = feed->workload->ids + from->first_id;
     uint32_t count = from->prompt_ids;
     struct kv_shadow *shadow;
 
     if (feed->count == 0 || feed->plain)
         return;
-    shadow = &feed->links[target].shadow;
-    judge(&feed->counts, matched > 0 ? (uint64_t)matched : 0,
+    shadow = &feed->links[pick->target].shadow;
+    judge(&feed->counts, pick->kv_matched > 0 ? (uint64_t)pick->kv_matched : 0,
           kv_shadow_run(shadow, ids, count),
           kv_shadow_guessed_run(shadow, ids, count, now));
-    feed->counts.unknown_picks += host_kv_unknown(feed->host, now);
+    feed->counts.unknown_picks +=
+        host_kv_unknown(feed->routers->hosts[router], now);
     if (feed->options->guess_s > 0.0)
         kv_shadow_guess(shadow, ids, count,
                         now + (uint64_t)(feed->options->guess_s * 1e9));
@@ -233,5 +234,5 @@ uint32_t kv_feed_run(void *context, uint32_t target, const uint32_t *ids,
 void kv_feed_finish(struct kv_feed *feed, uint64_t now)
 {
     if (feed->count > 0 && !feed->plain)
-        host_kv_count(feed->host, now, &feed->counts.router);
+        routers_kv_count(feed->routers, now, &feed->counts.router);
 }

@@ -2,7 +2,7 @@
 /*
  * KV events between the engines of a fleet and its host.
  *
- *     engine ─▶ stream ──delay, loss──▶ host ─▶ router
+ *     engine ─▶ stream ──delay, loss──▶ host ─▶ each router
  *                 ▲                      │ ╰──▶ shadow (what may be said)
  *                 ╰──────── replay ──────╯
  *
@@ -14,9 +14,9 @@
 #define LBROUTE_REPLAY_KV_FEED_H
 
 #include "draw.h"
-#include "host.h"
 #include "kv_shadow.h"
 #include "kv_stream.h"
+#include "routers.h"
 
 enum kv_mode {
     KV_MODE_OFF,
@@ -45,7 +45,7 @@ struct kv_feed_counts {
     uint64_t bytes;     /**< In them. */
     uint64_t replays;   /**< Times that an engine was asked. */
     uint64_t clears;    /**< Times that it had nothing. */
-    struct host_kv_counts router;
+    struct host_kv_counts router; /**< Of all routers together. */
     uint64_t picks;
     uint64_t unknown_picks; /**< While a source was unknown. */
     uint64_t credited;      /**< Blocks that decisions said are there. */
@@ -70,7 +70,7 @@ struct kv_link {
 struct kv_feed {
     const struct kv_feed_options *options;
     const struct workload *workload;
-    struct host *host; /**< Set before anything arrives. */
+    struct routers *routers; /**< Set before anything arrives. */
     struct kv_link *links;
     size_t count; /**< 0: there are no events. */
     bool plain;   /**< No router reads events: who asks is told what the shadows
@@ -102,17 +102,17 @@ bool kv_feed_replay(struct kv_feed *feed, uint32_t target, uint64_t now);
 /** The engine started anew. */
 void kv_feed_restart(struct kv_feed *feed, uint32_t target);
 
-/** A request went to a target of which `matched` leading blocks of its prompt
- * are said to be there; -1: nothing was said. */
-void kv_feed_check(struct kv_feed *feed, uint32_t request, uint32_t target,
-                   int64_t matched, uint64_t now);
+/** A router picked a target, and said how many leading blocks of the prompt are
+ * there. */
+void kv_feed_check(struct kv_feed *feed, uint32_t router,
+                   const struct host_picked *pick, uint64_t now);
 
 /** Leading run of blocks that are at a target by the batches that arrived;
  * `context` is the feed. */
 uint32_t kv_feed_run(void *context, uint32_t target, const uint32_t *ids,
                      uint32_t count);
 
-/** Takes the router's own counts over. */
+/** Takes the routers' own counts over. */
 void kv_feed_finish(struct kv_feed *feed, uint64_t now);
 
 #endif

@@ -5,6 +5,7 @@
 #include "kv_cache.h"
 #include "measure_handover.h"
 #include "measure_queue.h"
+#include "measure_routers.h"
 #include "prices.h"
 #include "quantiles.h"
 
@@ -352,6 +353,7 @@ void measure_run(const struct workload *workload,
         measure_queue(workload, log, &result->queue);
     if (result->handover.asked)
         measure_handover(workload, log, &result->handover);
+    measure_routers(log, result);
     result->busiest_over_mean = busiest_over_mean(result, false);
     result->busiest_work_over_mean = busiest_over_mean(result, true);
     result->prediction_error = median_error(log);
@@ -364,4 +366,5 @@ void measure_release(struct replay_result *result)
     result->targets = NULL;
     result->target_count = 0;
     measure_queue_release(&result->queue);
+    measure_routers_release(&result->routers);
 }

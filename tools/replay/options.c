@@ -2,6 +2,7 @@
 #include "options_row.h"
 
 #include "grow.h"
+#include "router_options.h"
 #include "tell.h"
 
 #include <getopt.h>
@@ -38,6 +39,7 @@ static void set_defaults(struct options *options)
     options->engine = engine_spec_at(0);
     options->scrape_s = 5.0;
     options->handover_window_s = 60.0;
+    router_options_begin(&options->routers);
     options->kv.mode = KV_MODE_MAP;
     options->kv.delay_s = 0.05;
     options->kv.replay = true;
@@ -210,6 +212,14 @@ static bool check_handover(const struct options *options)
     return true;
 }
 
+static bool check_routers(struct options *options)
+{
+    struct option_error error;
+    const char *wrong = router_options_check(options, &error);
+
+    return wrong == NULL || complain(wrong, error.text);
+}
+
 /* Of targets that share a key, the first stands for all. */
 static bool is_first_of_key(const struct fleet_spec *fleet, size_t index)
 {
@@ -275,6 +285,8 @@ bool options_parse(int argc, char **argv, struct options *options)
         return false;
     if (options->strategy_count == 0 &&
         !read_row(options, find_row("strategy"), "all"))
+        return false;
+    if (!check_routers(options))
         return false;
     if (options->seed_count == 0 && !read_row(options, find_row("seed"), "1"))
         return false;

@@ -71,6 +71,8 @@ struct options {
     size_t restart_capacity;
     struct fleet_handover_options handover;
     double handover_window_s;
+    struct routers_options routers;
+    bool balanced;    /**< How requests come to the routers was said. */
     bool no_sessions; /**< The router is not told of conversations. */
 
     double slo_ttft_ms;

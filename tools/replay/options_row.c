@@ -77,6 +77,10 @@ static bool in_scope(const struct option_row *row,
         return queue_options_asked(options);
     case OPTION_OF_RESTART:
         return options->handover.wanted;
+    case OPTION_OF_ROUTERS:
+        return options->routers.count > 1;
+    case OPTION_OF_DELTAS:
+        return routers_share(&options->routers);
     case OPTION_ALWAYS:
         break;
     }

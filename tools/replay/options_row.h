@@ -32,6 +32,8 @@ enum option_scope {
     OPTION_OF_EVENTS,   /**< Where a strategy reads KV events. */
     OPTION_OF_QUEUE,    /**< Where the call is about limits. */
     OPTION_OF_RESTART,  /**< Where the router is replaced. */
+    OPTION_OF_ROUTERS,  /**< Where there are several routers. */
+    OPTION_OF_DELTAS,   /**< Where they tell each other what they do. */
     OPTION_ALWAYS
 };
 

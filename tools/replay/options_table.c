@@ -7,6 +7,7 @@
 #include "parse_number.h"
 #include "queue_options.h"
 #include "restart_options.h"
+#include "router_options.h"
 #include "strategy_options.h"
 
 #include <stdio.h>
@@ -486,14 +487,60 @@ const struct option_row option_rows[] = {
      .scope = OPTION_ALWAYS,
      .read = read_scrape,
      .show = show_scrape},
+    {.name = "routers",
+     .argument = "N[:HOW]",
+     .text = "Let N routers stand in front of the same targets, as\n"
+             "several gateways do. HOW: deltas, each tells all others\n"
+             "what it sends where; or none, each knows its own\n"
+             "requests only. All read metrics and KV events. Default:\n"
+             "1; of HOW: deltas.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_OF_ROUTERS,
+     .read = router_options_read,
+     .show = router_options_show},
+    {.name = "balance",
+     .argument = "HOW",
+     .text = "Which of the routers a request comes to: random,\n"
+             "round-robin, or session: all requests of a session, or\n"
+             "that follow each other, to the same. Default: random.",
+     .kind = OPTION_SPECIAL,
+     .scope = OPTION_OF_ROUTERS,
+     .read = router_options_read_balance,
+     .show = router_options_show_balance},
+    {.name = "delta-interval",
+     .argument = "SECONDS",
+     .text = "Time between two deltas of a router. Default: 0.1.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_OF_DELTAS,
+     .offset = offsetof(struct options, routers.interval_s),
+     .minimum = 0.001,
+     .maximum = 1e4},
+    {.name = "delta-delay",
+     .argument = "SECONDS",
+     .text = "Time that a delta takes to the others. Default: 0.005.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_OF_DELTAS,
+     .offset = offsetof(struct options, routers.delay_s),
+     .minimum = 0.0,
+     .maximum = 1e4},
+    {.name = "delta-loss",
+     .argument = "PART",
+     .text = "Part of the deltas that get lost on the way, for each\n"
+             "receiver, drawn from the seed. Default: 0.",
+     .kind = OPTION_REAL,
+     .scope = OPTION_OF_DELTAS,
+     .offset = offsetof(struct options, routers.loss),
+     .minimum = 0.0,
+     .maximum = 1.0},
     {.name = "restart-router",
      .argument = "AT[:HOW]",
      .text = "Replace the router by a new one, as if the gateway had\n"
              "been restarted, after so many seconds, or (10%) once a\n"
-             "part of the requests has arrived. HOW it begins:\n"
-             "snapshot, with what the old one had learned; cold; or\n"
-             "none: there is none, to compare with. Requests under\n"
-             "way go on, unknown to it. Default of HOW: snapshot.",
+             "part of the requests has arrived; the first of several.\n"
+             "HOW it begins: snapshot, with what the old one had\n"
+             "learned; cold; or none: there is none, to compare with.\n"
+             "Requests under way go on, unknown to it. Default of\n"
+             "HOW: snapshot.",
      .kind = OPTION_SPECIAL,
      .scope = OPTION_ALWAYS,
      .read = restart_options_read,

@@ -159,6 +159,25 @@ struct replay_handover {
     uint64_t snapshot_bytes; /**< 0: it began cold. */
 };
 
+/** Several routers in front of one fleet, and what went over between them. */
+struct replay_routers {
+    bool share;        /**< By deltas; as the caller says, and the next. */
+    double interval_s; /**< Between two deltas of a router. */
+    size_t count;
+    uint64_t *requests; /**< By router, those that came to it. */
+    uint64_t deltas;    /**< Written by all of them. */
+    uint64_t bytes;     /**< In these; each goes to all others. */
+    double bytes_per_request;
+    double bytes_per_s;
+    uint64_t applied;  /**< Deltas, once for each router that got them. */
+    uint64_t lost;     /**< Likewise, for each that did not. */
+    uint64_t gaps;     /**< Times that a router saw that some are missing. */
+    uint64_t prompts;  /**< Taken over, by all of them. */
+    uint64_t sessions; /**< Likewise. */
+    uint64_t skipped;  /**< Prompts and sessions that were not. */
+    uint64_t dropped;  /**< Those that there was no room to tell of. */
+};
+
 /** One run: one strategy, one seed. Owned by whoever made it. */
 struct replay_result {
     const char *strategy; /**< Name of lbroute_strategy_name(). */
@@ -206,6 +225,7 @@ struct replay_result {
     struct replay_kv kv;
     struct replay_queue queue;
     struct replay_handover handover;
+    struct replay_routers routers;
     double duration_s; /**< Virtual time to the last token. */
     double bucket_s;   /**< duration_s / REPLAY_BUCKETS. */
 

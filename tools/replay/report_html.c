@@ -5,6 +5,7 @@
  */
 #include "report_chart.h"
 #include "report_page.h"
+#include "report_routers.h"
 #include "report_sweep.h"
 
 #include <inttypes.h>
@@ -140,6 +141,16 @@ static void write_seeds(FILE *out, const struct report_groups *groups)
         fprintf(out, "seed %" PRIu64, group->runs[0]->seed);
 }
 
+/* Behind what was replayed, if there were several. */
+static void write_routers(FILE *out, const struct replay_result *run)
+{
+    char text[REPORT_ROUTERS_MAX];
+
+    report_routers_text(text, &run->routers);
+    if (text[0] != '\0')
+        fprintf(out, "; %s", text);
+}
+
 static void write_subject(FILE *out, const struct report_groups *groups)
 {
     const struct replay_result *run = groups->list[0].runs[0];
@@ -153,6 +164,7 @@ static void write_subject(FILE *out, const struct report_groups *groups)
     report_escape(out, run->engine);
     fprintf(out, "), load \303\227%s, ", load);
     write_seeds(out, groups);
+    write_routers(out, run);
     fputs(".</p>\n", out);
 }
 
@@ -296,8 +308,10 @@ static void write_loads(FILE *out, const struct report_sweep *sweep)
     fprintf(out, "<p>%s requests on %zu target%s (engine ", requests,
             run->target_count, run->target_count == 1 ? "" : "s");
     report_escape(out, run->engine);
-    fprintf(out, "), %zu loads from \303\227%s to \303\227%s.</p>\n",
+    fprintf(out, "), %zu loads from \303\227%s to \303\227%s",
             sweep->load_count, from, to);
+    write_routers(out, run);
+    fputs(".</p>\n", out);
 }
 
 static int write_sweep(FILE *out, const struct replay_result *results,

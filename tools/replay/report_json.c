@@ -8,6 +8,7 @@
 #include "report_measures.h"
 #include "report_object.h"
 #include "report_queue.h"
+#include "report_routers.h"
 #include "report_sweep.h"
 
 #include <errno.h>
@@ -161,6 +162,8 @@ static void put_measures(struct report_object *object,
     if (result->handover.asked)
         object_put(object, "restart",
                    report_handover_object(&result->handover));
+    if (result->routers.count > 1)
+        object_put(object, "routers", report_routers_object(&result->routers));
     object_put(object, "skipped", object_count(result->skipped));
     object_put(object, "duration_s",
                object_number(result->duration_s, OBJECT_MICRO));

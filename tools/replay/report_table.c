@@ -7,6 +7,7 @@
  */
 #include "report_handover.h"
 #include "report_queue.h"
+#include "report_routers.h"
 #include "report_sweep.h"
 
 #include <inttypes.h>
@@ -224,11 +225,22 @@ static void print_sweep(FILE *out, const struct replay_result *results,
     report_sweep_free(&sweep);
 }
 
+/* Above the table: all of it is about them. */
+static void print_routers(FILE *out, const struct replay_routers *routers)
+{
+    char text[REPORT_ROUTERS_MAX];
+
+    report_routers_text(text, routers);
+    if (text[0] != '\0')
+        fprintf(out, "%s\n\n", text);
+}
+
 void replay_report_table(FILE *out, const struct replay_result *results,
                          size_t count)
 {
     if (count == 0)
         return;
+    print_routers(out, &results[0].routers);
     if (report_is_sweep(results, count)) {
         print_sweep(out, results, count);
         return;
@@ -242,6 +254,11 @@ void replay_report_table(FILE *out, const struct replay_result *results,
     if (results[0].handover.asked) {
         fputs("\n", out);
         print_table(out, report_handover_columns, report_handover_column_count,
+                    results, count);
+    }
+    if (results[0].routers.share) {
+        fputs("\n", out);
+        print_table(out, report_routers_columns, report_routers_column_count,
                     results, count);
     }
 }

@@ -134,6 +134,9 @@ static struct kv_feed_options kv_options(const struct options *options,
 
     kv.seed = seed;
     kv.guess_s = kv_options_guess_s(options);
+    /* What another router sent there is heard of later than that. */
+    if (kv.guess_s > 0.0 && routers_share(&options->routers))
+        kv.guess_s += options->routers.interval_s + options->routers.delay_s;
     if (!kv_options_wanted(options, strategy))
         kv.mode = KV_MODE_OFF;
     return kv;
@@ -187,6 +190,8 @@ static void describe_run(const struct round *round, const char *name,
         .handover = {.asked = options->handover.wanted,
                      .window_s = options->handover_window_s},
         .kv_asked = kv_options_judged(options),
+        .routers = {.share = routers_share(&options->routers),
+                    .interval_s = options->routers.interval_s},
         .option_count = options->in_force_count,
         .options = options->in_force,
     };
@@ -232,6 +237,7 @@ static void run_strategy(void *context, size_t index)
                  .extend = own != NULL ? own->extend : NULL,
                  .extend_context = own != NULL ? own->context : NULL,
                  .keeps_digest_key = options->handover.wanted},
+        .routers = options->routers,
         .refuses_full = refuses_full(options, strategy),
         .kv = kv_options(options, strategy, round->seed),
         .restarts = options->restarts,

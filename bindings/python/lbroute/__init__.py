@@ -27,7 +27,7 @@ from ._prices import Price, Prices, PriceTier
 from ._request import Numbers, RequestFields, Text, hash_blocks
 from ._router import Explanation, Router
 from ._scorer import Score, Scorer, ScoreRequest
-from ._structs import (ClientShare, Diag, KvResult, KvSourceStats,
+from ._structs import (ClientShare, DeltaResult, DeltaStats, Diag, KvResult, KvSourceStats,
                        LatencyModel, Parameter, PoolStats, RestoreResult,
                        RouterStats, ScorerStats, Share, TargetStats,
                        WorkModel, parameters)
@@ -38,7 +38,7 @@ __version__ = _text(_lib.lbroute_version())
 
 __all__ = [
     "Admission", "BadNameError", "BusyError", "Candidate", "Cause",
-    "ClientShare", "Decision", "Diag", "DiagReason", "Error", "Event",
+    "ClientShare", "Decision", "DeltaResult", "DeltaStats", "Diag", "DiagReason", "Error", "Event",
     "ExistsError", "Explanation", "FormatError", "Gauge", "InvalidError",
     "KvEvent", "KvKind", "KvOutcome", "KvReason", "KvResult", "KvSourceStats",
     "KvState", "Latency", "LatencyModel", "LimitError", "Medium",

@@ -36,6 +36,8 @@ _pick_request = lib.lbrpy_pick_request
 _TOO_SMALL = lib.LBROUTE_ERR_BUFFER
 _NEVER = 2**64 - 1
 _LONGEST_S = 2**64 / 1e9
+#: Bytes that a delta gets, if it is not told otherwise.
+_DELTA_ROOM = 1 << 20
 #: A snapshot gets this part of its length more room: other threads go on.
 _GROWTH = 16
 _uncleared = ffi.new_allocator(should_clear_after_alloc=False)
@@ -75,8 +77,8 @@ class Router:
     that is not the machine's call tick() for those who wait. `seed` is drawn
     anew if it is not given: routers that share one make the same choices.
     `outcomes` says what exceptions mean that leave a `with` block, besides the
-    built-in rules. `ticket_ttl` is in seconds. The others are bounds, with the
-    names and defaults of `lbroute_router_options`.
+    built-in rules. `ticket_ttl` and `peer_ttl` are in seconds. The others
+    are numbers, with the names and defaults of `lbroute_router_options`.
     """
 
     def __init__(self, *, seed: Optional[int] = None,
@@ -95,7 +97,11 @@ class Router:
                  max_kv_blocks: Optional[int] = None,
                  max_kv_sources: Optional[int] = None,
                  max_waiting: Optional[int] = None,
-                 max_waiting_bytes: Optional[int] = None) -> None:
+                 max_waiting_bytes: Optional[int] = None,
+                 origin: Optional[int] = None,
+                 max_delta_bytes: Optional[int] = None,
+                 peer_ttl: Optional[float] = None,
+                 max_peers: Optional[int] = None) -> None:
         options = _structs.prepared("lbroute_router_options")
         options.seed = seed if seed is not None else 1 + secrets.randbits(63)
         bounds = {
@@ -104,6 +110,8 @@ class Router:
             "max_scorers": max_scorers, "max_prices": max_prices,
             "max_kv_blocks": max_kv_blocks, "max_kv_sources": max_kv_sources,
             "max_waiting": max_waiting, "max_waiting_bytes": max_waiting_bytes,
+            "origin": origin, "max_delta_bytes": max_delta_bytes,
+            "max_peers": max_peers,
         }
         for name, bound in bounds.items():
             if bound is not None:
@@ -111,6 +119,8 @@ class Router:
         options.single_threaded = single_threaded
         if ticket_ttl is not None:
             options.ticket_ttl = round(ticket_ttl * 1e9)
+        if peer_ttl is not None:
+            options.peer_ttl = round(peer_ttl * 1e9)
         if digest_key is not None:
             options.digest_key = digest_key
         if header_prefix is not None:
@@ -426,6 +436,49 @@ class Router:
         check(lib.lbroute_restore(self._c, data, len(data), now,
                                   round(elapsed * 1e9), result), "restore")
         return _structs.RestoreResult(result)
+
+    # Several routers in front of the same targets.
+
+    def delta_export(self, room: int = _DELTA_ROOM,
+                     now: Optional[int] = None) -> bytes:
+        """What other routers should know since the last call: the load that
+        this one causes, and as many of its prompts and sessions as go into
+        `room` bytes. Call it every 50 to 500 ms. It may hold parts of prompts:
+        keep it as you keep those."""
+        now = self._clock() if now is None else now
+        length = ffi.new("size_t *")
+        while True:
+            buffer = _uncleared("char[]", room)
+            code = lib.lbroute_delta_export(self._c, now, buffer, room, length)
+            if code != _TOO_SMALL:
+                break
+            room = length[0]
+        check(code, "delta_export")
+        return bytes(ffi.buffer(buffer, length[0]))
+
+    def delta_apply(self, delta: Union[bytes, bytearray, memoryview],
+                    elapsed: float = 0.0, now: Optional[int] = None
+                    ) -> _structs.DeltaResult:
+        """Takes over what another router said, in whatever order, and once if
+        it comes twice. `elapsed`: how many seconds ago it was written, as far
+        as known. FormatError when it is no delta, or damaged."""
+        if not 0 <= elapsed < _LONGEST_S:
+            raise RangeError("delta_apply")
+        data = ffi.from_buffer(delta)
+        now = self._clock() if now is None else now
+        result = _structs.prepared("lbroute_delta_result")
+        check(lib.lbroute_delta_apply(self._c, data, len(data), now,
+                                      round(elapsed * 1e9), result),
+              "delta_apply")
+        return _structs.DeltaResult(result)
+
+    def delta_stats(self, now: Optional[int] = None) -> _structs.DeltaStats:
+        """Counts of deltas, written and applied."""
+        now = self._clock() if now is None else now
+        stats = _structs.prepared("lbroute_delta_stats")
+        check(lib.lbroute_get_delta_stats(self._c, now, stats),
+              "get_delta_stats")
+        return _structs.DeltaStats(stats)
 
     # The rest.
 

@@ -392,6 +392,37 @@ class RestoreResult(Snapshot):
     prices_skipped: int
 
 
+class DeltaResult(Snapshot):
+    """What a router took over from a delta, and what it left out."""
+
+    origin: int
+    sequence: int
+    missing: int
+    own: bool
+    repeated: bool
+    overtaken: bool
+    same_key: bool
+    sections_skipped: int
+    targets: int
+    targets_unknown: int
+    prompts: int
+    prompts_skipped: int
+    sessions: int
+    sessions_skipped: int
+
+
+class DeltaStats(Snapshot):
+    """Counts of deltas between routers."""
+
+    origin: int
+    exported: int
+    pending: int
+    dropped: int
+    applied: int
+    repeated: int
+    peers: int
+
+
 def parameters() -> list[Parameter]:
     """The parameters that pools have."""
     found: list[Parameter] = []

@@ -24,6 +24,8 @@ SNAPSHOTS = {
     "lbroute_scorer_stats": lbroute.ScorerStats,
     "lbroute_candidate": lbroute.Candidate,
     "lbroute_restore_result": lbroute.RestoreResult,
+    "lbroute_delta_result": lbroute.DeltaResult,
+    "lbroute_delta_stats": lbroute.DeltaStats,
 }
 #: Fields that say how others are read, or are told by the object itself.
 PLUMBING = {"size", "reserved0", "reserved1", "name_len", "pool", "kind"}

@@ -26,6 +26,8 @@ def use(router: lbroute.Router) -> Optional[int]:
     blocks: int = router.restore(memoryview(learned), elapsed=2.5).kv_blocks
     known: bool = router.restore(learned, now=3).same_key
     router.restore("text")  # type: ignore[arg-type]
+    told: int = router.delta_apply(router.delta_export(), elapsed=0.1).prompts
+    print(told, router.delta_stats().peers)
     print(blocks, known)
     running: Optional[float] = target.stats().gauges["running"]
     name: str = decision.target.name
