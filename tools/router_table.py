@@ -36,10 +36,9 @@ WORKLOADS = (
 SET_UPS = (
     ("1 router", ("--routers", "1")),
     ("4, none", ("--routers", "4:none")),
+    ("4, 0.005 s", ("--routers", "4", "--delta-interval", "0.005")),
     ("4, 0.02 s", ("--routers", "4", "--delta-interval", "0.02")),
-    ("4, 0.05 s", ("--routers", "4", "--delta-interval", "0.05")),
     ("4, 0.1 s", ("--routers", "4", "--delta-interval", "0.1")),
-    ("4, 0.5 s", ("--routers", "4", "--delta-interval", "0.5")),
     ("4, 1 s", ("--routers", "4", "--delta-interval", "1")),
     ("4, 0.1 s, 10 % lost", ("--routers", "4", "--delta-interval", "0.1",
                              "--delta-loss", "0.1")),

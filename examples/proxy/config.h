@@ -120,7 +120,7 @@ struct config_cluster {
     char *password;     /**< If it stands in the address. */
     char *password_env; /**< Else the variable that holds it; empty: none. */
     char *channel;
-    double interval;                   /**< Seconds (0.1). */
+    double interval;                   /**< Seconds (0.02). */
     size_t delta_bytes;                /**< (8,388,608) */
     char *ca_file, *certificate, *key; /**< PEM files. */
 };

@@ -2747,16 +2747,16 @@ int lbroute_get_delta_stats(lbroute_router *router, uint64_t now,
 
 /**
  * Writes down what other routers should know: how many requests, and how much
- * work before a first token, this router has on each target now; and which
- * prompts it sent where, and which sessions it pinned, since the last call. Of
- * the latter as much as fits, oldest first: call again while
- * `lbroute_delta_stats.pending` is large, or with more room. The host carries
- * the bytes to all other routers, in any order, more than once if need be: see
- * lbroute_delta_apply(). What gets lost is not told again, but for the loads,
- * of which each delta has all.
+ * work before a first token, this router has on each target now, and its turns
+ * in the weighted sequence; and which prompts it sent where, and which sessions
+ * it pinned, since the last call. Of the latter as much as fits, oldest first:
+ * call again while `lbroute_delta_stats.pending` is large, or with more room.
+ * The host carries the bytes to all other routers, in any order, more than once
+ * if need be: see lbroute_delta_apply(). What gets lost is not told again, but
+ * for the loads, of which each delta has all.
  *
- * Call it every 50 to 500 ms, also when nothing happened: it is the sign of
- * life by which others keep counting this router's load.
+ * Call it every 5 to 500 ms, also when nothing happened: it is the sign of life
+ * by which others keep counting this router's load.
  *
  * The bytes hold prompts as text where a pool compares text (`cache_aware`
  * unless `cache_aware.mode` says otherwise): keep them as you keep prompts.

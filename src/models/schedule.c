@@ -190,7 +190,8 @@ static void charge(struct lbr_weight_class *own, struct lbr_turn *turn,
     lbr_heap_insert(&own->top, &turn->node);
 }
 
-void lbr_schedule_serve(struct lbr_schedule *schedule, struct lbr_turn *turn)
+/* Everybody active gains. */
+static void gain_all(struct lbr_schedule *schedule)
 {
     uint32_t i;
 
@@ -199,7 +200,20 @@ void lbr_schedule_serve(struct lbr_schedule *schedule, struct lbr_turn *turn)
 
         each->gained = lbr_wide_add(each->gained, each->weight);
     }
+}
+
+void lbr_schedule_serve(struct lbr_schedule *schedule, struct lbr_turn *turn)
+{
+    gain_all(schedule);
     charge(class_of(schedule, turn), turn, schedule->total);
+    turn->served++;
+}
+
+void lbr_schedule_serve_elsewhere(struct lbr_schedule *schedule,
+                                  struct lbr_turn *turn)
+{
+    gain_all(schedule);
+    lbr_schedule_pay(schedule, turn, schedule->total);
 }
 
 struct lbr_wide lbr_schedule_bid(const struct lbr_schedule *schedule,

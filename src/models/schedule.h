@@ -32,7 +32,8 @@ struct lbr_turn {
      * earlier wins a tie. */
     struct lbr_heap_node node;
     uint32_t class_index;
-    int active; /* in the heap */
+    int active;      /* in the heap */
+    uint64_t served; /* times, by this router */
 };
 
 struct lbr_weight_class {
@@ -81,6 +82,10 @@ struct lbr_turn *lbr_schedule_peek(const struct lbr_schedule *schedule,
 /* Serves the turn that lbr_schedule_peek() gave: everybody active gains, it
  * pays. */
 void lbr_schedule_serve(struct lbr_schedule *schedule, struct lbr_turn *turn);
+
+/* The same for any turn, active or idle, that was served by another router. */
+void lbr_schedule_serve_elsewhere(struct lbr_schedule *schedule,
+                                  struct lbr_turn *turn);
 
 /* For picks among an arbitrary subset of turns, active or idle: what a turn
  * would compete with; the turn gains its weight; the served one pays. */

@@ -33,6 +33,7 @@ static void commit_some(struct lbr_pick *pick, const struct lbr_choice *choice)
         lbr_schedule_gain(schedule, turn);
     }
     lbr_schedule_pay(schedule, turn_at(pick, choice->position), total);
+    turn_at(pick, choice->position)->served++;
 }
 
 static struct lbr_turn *best_of_mask(const struct lbr_pick *pick,

@@ -4,7 +4,7 @@
  *
  *     ORIGIN     whose delta it is, its number there, check of the digest key
  *     TARGETS    names; others name targets by their number
- *     LOADS      target, in flight, waiting, tokens       of all with any
+ *     LOADS      target, in flight, waiting, tokens, turns     of all with any
  *     PROMPTS    comparison, prompts in order             one for each of these
  *                  target, marks, [root], [client], length in common with the
  *                  one before, length of the rest, rest
@@ -45,6 +45,12 @@ enum { LBR_DELTA_ROOT = 1, LBR_DELTA_CLIENT = 2, LBR_DELTA_MARKS = 3 };
 static inline uint32_t lbr_delta_unit(const struct lbr_comparison *comparison)
 {
     return comparison->kind == LBR_TRIE_BYTES ? 1 : (uint32_t)sizeof(uint64_t);
+}
+
+/* Whether there is anything to tell of a target's load. */
+static inline int lbr_delta_has_load(const struct lbr_target *target)
+{
+    return target->in_flight || target->by_pool.turn.served;
 }
 
 /* ---- writing ---- */

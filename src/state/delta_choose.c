@@ -9,7 +9,7 @@
 /* Header, and the sections that there may be one of. */
 #define FRAME (LBR_ENVELOPE_HEADER + 4 * SECTION + 3 * 8)
 #define COMPARISON (SECTION + 1 + 2 * COUNT)
-#define LOAD (4 * COUNT)
+#define LOAD (5 * COUNT)
 #define PROMPT (4 * COUNT + 1 + 2 * 8)
 #define SESSION (2 * COUNT + 8)
 
@@ -40,7 +40,7 @@ static void list_loads(struct lbroute_router *router,
     while ((target = lbr_slab_next(&router->targets,
                                    target ? target->slot.handle : 0)) != NULL) {
         target->slot.spare = UNLISTED;
-        if (target->in_flight)
+        if (lbr_delta_has_load(target))
             list(content, target);
     }
 }

@@ -4,7 +4,7 @@
 
 /* Bytes of an entry, at least. */
 #define LEAST_TARGET 2
-#define LEAST_LOAD 4
+#define LEAST_LOAD 5
 
 static const unsigned char magic[LBR_MAGIC_LENGTH] = LBR_DELTA_MAGIC;
 
@@ -65,11 +65,12 @@ struct lbr_target *lbr_delta_get_target(const struct lbr_delta_reading *reading,
 
 static struct lbr_peer_row get_load(struct lbr_reader *reader)
 {
-    struct lbr_peer_row row = {0, 0, 0, 0};
+    struct lbr_peer_row row = {0, 0, 0, 0, 0};
 
     row.in_flight = (uint32_t)lbr_get_count(reader, LBR_DELTA_MOST_REQUESTS);
     row.waiting = (uint32_t)lbr_get_count(reader, LBR_DELTA_MOST_REQUESTS);
     row.tokens = lbr_get_count(reader, LBR_DELTA_MOST_TOKENS);
+    row.turns = lbr_get_count(reader, UINT64_MAX);
     return row;
 }
 

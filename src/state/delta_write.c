@@ -116,6 +116,7 @@ static void write_load(struct lbr_writer *writer,
     lbr_put_count(writer, target->latency.waiting_count);
     lbr_put_count(
         writer, at_most(target->latency.waiting_tokens, LBR_DELTA_MOST_TOKENS));
+    lbr_put_count(writer, target->by_pool.turn.served);
 }
 
 static void write_loads(struct lbr_writer *writer,
@@ -128,13 +129,13 @@ static void write_loads(struct lbr_writer *writer,
     for (i = 0; i < content->target_count; i++) {
         const struct lbr_target *target = content->targets[i];
 
-        loaded += target->in_flight != 0;
+        loaded += (uint32_t)lbr_delta_has_load(target);
     }
     lbr_put_count(writer, loaded);
     for (i = 0; i < content->target_count; i++) {
         const struct lbr_target *target = content->targets[i];
 
-        if (target->in_flight)
+        if (lbr_delta_has_load(target))
             write_load(writer, target);
     }
     lbr_section_close(writer, at);

@@ -67,6 +67,7 @@ struct lbr_group {
     uint64_t room_key; /* a group of the same key takes the room over */
     struct lbr_throughput throughput;
     uint64_t saved_by; /* scratch: number of the snapshot that wrote it */
+    uint64_t told_by;  /* scratch: telling that charged its sequence */
 };
 
 struct lbr_member *lbr_group_member(const struct lbr_group *group,

@@ -20,6 +20,7 @@ struct lbr_peer_row {
     uint32_t in_flight;
     uint32_t waiting; /* of these, without a first token … */
     uint64_t tokens;  /* … and their uncached input */
+    uint64_t turns;   /* that it had in the weighted sequence, ever */
 };
 
 /* What all of them have there. */
@@ -84,7 +85,8 @@ void lbr_peer_note(struct lbr_peers *peers, struct lbr_peer *peer,
 uint32_t lbr_peer_missing(const struct lbr_peer *peer, uint64_t sequence);
 
 /* Replaces the load of a peer by |rows|, which it takes over (NULL: nothing),
- * until |until|. */
+ * until |until|. What has become more of its turns is charged to the weighted
+ * sequences here. */
 void lbr_peer_set_load(struct lbroute_router *router, struct lbr_peer *peer,
                        struct lbr_peer_row *rows, uint32_t count,
                        uint64_t until);

@@ -10,6 +10,7 @@
 struct lbr_sharing {
     uint64_t origin;
     uint64_t exported, applied, repeated; /* deltas */
+    uint64_t tellings; /* of loads that were taken over, so far */
     struct lbr_news news;
     struct lbr_peers peers;
 };

@@ -64,6 +64,8 @@ struct lbr_target {
     uint64_t picks;
     struct lbr_kv_side kv;
     struct lbr_peer_load peers; /* of other routers, as they told */
+    /* Scratch: the telling before which a peer had told of so many turns. */
+    uint64_t told_by, told_turns;
 
     /* Settings. */
     struct lbr_text name, tier; /* own allocations */

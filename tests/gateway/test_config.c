@@ -76,7 +76,7 @@ static void test_defaults(void **state)
     assert_string_equal(config->digest_key_env, "");
     assert_string_equal(config->cluster.redis, "");
     assert_string_equal(config->cluster.channel, "lbroute");
-    assert_near(config->cluster.interval, 0.1, 0);
+    assert_near(config->cluster.interval, 0.02, 0);
     assert_int_equal(config->cluster.delta_bytes, 8388608);
     assert_int_equal(config->decisions, 200);
     assert_near(config->explain_rate, 5, 0);

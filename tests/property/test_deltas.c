@@ -328,6 +328,82 @@ static void reports_include_peers(void **state)
     end(&b);
 }
 
+/* ---- turns ---- */
+
+/* Routers that tell each other of each pick are one: smooth weighted
+ * round-robin by its definition, whoever picks. */
+static void turns_are_one_sequence(void **state)
+{
+    static const double weights[TARGETS] = {5, 3, 1, 1, 2};
+    struct gateway gateways[3];
+    double sums[TARGETS] = {0};
+    struct rng rng;
+    (void)state;
+
+    rng_seed(&rng, 4);
+    for (uint64_t i = 0; i < 3; i++) {
+        /* Ties go by order of arrival, which must be the same here. */
+        start(&gateways[i], "weighted", TARGETS * (i + 1));
+        for (size_t j = 0; j < TARGETS; j++)
+            CHECK_I(lbroute_target_set_weight(gateways[i].router,
+                                              gateways[i].targets[j],
+                                              weights[j], BEGIN),
+                    LBROUTE_OK);
+    }
+    /* Nobody counts turns of those that it has not heard yet. */
+    for (size_t i = 0; i < 3; i++)
+        for (size_t j = 0; j < 3; j++)
+            carry(&gateways[i], &gateways[j], BEGIN);
+    for (int step = 0; step < 500; step++) {
+        size_t at = rng_below(&rng, 3);
+        lbroute_decision decision;
+        size_t expected = 0;
+        for (size_t i = 0; i < TARGETS; i++) {
+            sums[i] += weights[i];
+            if (sums[i] > sums[expected])
+                expected = i;
+        }
+        sums[expected] -= 12;
+        size_t chosen = pick(&gateways[at], NULL, NULL, BEGIN, &decision);
+        CHECK_U(chosen, expected);
+        struct delta delta = export_delta(&gateways[at], BEGIN);
+        for (size_t i = 0; i < 3; i++)
+            apply(&gateways[i], &delta, BEGIN, 0);
+        free(delta.bytes);
+    }
+    for (size_t i = 0; i < 3; i++)
+        end(&gateways[i]);
+}
+
+/* Where weights are others, and where much is heard at once, nobody runs off:
+ * what is picked here stays what the weights here say, but for a round. */
+static void turns_of_other_weights(void **state)
+{
+    struct gateway a, b;
+    size_t counts[TARGETS] = {0};
+    lbroute_decision decision;
+    (void)state;
+
+    start(&a, "weighted", 5);
+    start(&b, "weighted", 10);
+    CHECK_I(lbroute_target_set_weight(a.router, a.targets[0], 1000, BEGIN),
+            LBROUTE_OK);
+    carry(&a, &b, BEGIN);
+    for (int i = 0; i < 3000; i++) {
+        pick(&a, NULL, NULL, BEGIN, &decision);
+        api_settle(a.router, decision.ticket, LBROUTE_EVENT_SUCCESS, BEGIN);
+    }
+    carry(&a, &b, BEGIN);
+    for (int i = 0; i < 100; i++)
+        counts[pick(&b, NULL, NULL, BEGIN, &decision)]++;
+    for (size_t i = 0; i < TARGETS; i++) {
+        CHECK(counts[i] >= 18);
+        CHECK(counts[i] <= 22);
+    }
+    end(&a);
+    end(&b);
+}
+
 /* ---- any order, more than once, with losses ---- */
 
 enum { ROUTERS = 4, STEPS = 300, MAIL = 600 };
@@ -749,6 +825,8 @@ int main(void)
         cmocka_unit_test(another_key),
         cmocka_unit_test(load_counts),
         cmocka_unit_test(reports_include_peers),
+        cmocka_unit_test(turns_are_one_sequence),
+        cmocka_unit_test(turns_of_other_weights),
         cmocka_unit_test(loads_in_any_order),
         cmocka_unit_test(prompts_in_any_order),
         cmocka_unit_test(any_room),

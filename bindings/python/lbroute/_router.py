@@ -443,7 +443,7 @@ class Router:
                      now: Optional[int] = None) -> bytes:
         """What other routers should know since the last call: the load that
         this one causes, and as many of its prompts and sessions as go into
-        `room` bytes. Call it every 50 to 500 ms. It may hold parts of prompts:
+        `room` bytes. Call it every 5 to 500 ms. It may hold parts of prompts:
         keep it as you keep those."""
         now = self._clock() if now is None else now
         length = ffi.new("size_t *")
