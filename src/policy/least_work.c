@@ -3,8 +3,8 @@
  * the time that its kind of engine takes for it:
  *
  *     first token with what waits, what must be computed of this prompt (dearer
- *     where that drives out what others come back for) and what runs there; no
- *     less than the plane's floor
+ *     where that drives out what others come back for; see to_compute.h) and
+ *     what runs there; no less than the plane's floor
  *   + what those who share the engine lose by one more
  *
  * which a slow start stretches, and
@@ -27,6 +27,7 @@
 #include "policy/affinity.h"
 #include "policy/latency.h"
 #include "policy/resident.h"
+#include "policy/to_compute.h"
 
 #include <math.h>
 
@@ -96,22 +97,6 @@ static int by_weight(const struct lbr_pick *pick)
 static double *column(const struct lbr_pick *pick, int which)
 {
     return lbr_forecast_column(&pick->group->forecast, which);
-}
-
-/* By what was sent where, unless events tell of somebody. Returns whether that
- * is all true, and not just the best that can be. */
-static int fill_uncached(const struct lbr_pick *pick, uint32_t many)
-{
-    double *uncached = column(pick, LBR_COLUMN_UNCACHED);
-    uint32_t i;
-
-    if (!pick->look) {
-        lbr_affinity_spread(pick, &pick->scale.affinity, many, uncached);
-        return many >= pick->group->count;
-    }
-    for (i = 0; i < pick->group->count; i++)
-        uncached[i] = lbr_latency_uncached(pick, i);
-    return 1;
 }
 
 static void weigh(const struct lbr_pick *pick)
@@ -192,7 +177,7 @@ static uint32_t least(const struct lbr_pick *pick)
 static int sweep(const struct lbr_pick *pick,
                  const struct lbr_work_terms *terms, uint32_t many)
 {
-    int exact = fill_uncached(pick, many);
+    int exact = lbr_to_compute_fill(pick, many);
 
     lbr_forecast_sweep_work(&pick->group->forecast, terms);
     if (by_weight(pick))
@@ -218,7 +203,7 @@ static int confirm(const struct lbr_pick *pick,
                    const struct lbr_work_terms *terms, uint32_t position)
 {
     double *assumed = column(pick, LBR_COLUMN_UNCACHED) + position;
-    double uncached = lbr_latency_uncached(pick, position);
+    double uncached = lbr_to_compute_at(pick, position);
 
     if (uncached <= *assumed)
         return 1;
@@ -251,6 +236,9 @@ static uint32_t least_of_all(const struct lbr_pick *pick)
 
 void lbr_least_work_choose(struct lbr_pick *pick, struct lbr_choice *choice)
 {
+    const struct lbr_work_times *times = &pick->group->latency_mean.times;
+
+    lbr_to_compute_look(pick, EVICTION / lbr_least_work_eviction(times));
     choice->position = least_of_all(pick);
     choice->score = *lbr_forecast_cell(&pick->group->forecast,
                                        LBR_COLUMN_EXPECTED, choice->position);
@@ -287,8 +275,7 @@ static double score(const struct lbr_pick *pick, uint32_t position)
 {
     struct lbr_work_terms terms = terms_of(pick);
 
-    return work_at(pick, &terms, position,
-                   lbr_latency_uncached(pick, position));
+    return work_at(pick, &terms, position, lbr_to_compute_at(pick, position));
 }
 
 const struct lbr_strategy lbr_strategy_least_work = {

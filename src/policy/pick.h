@@ -110,6 +110,8 @@ struct lbr_scale {
     enum lbr_latency_kind latency_kind; /* that predictions are about */
     double cache_mean;    /* of those whose offloaded cache is known, or NaN */
     double resident_mean; /* of those whose events can be believed, or NaN */
+    double lean;          /* how far what was sent to whom counts; 0: not */
+    double mean_blocks;   /* that members remember */
 };
 
 /* The signals that adaptive blends, over the members in the window. */

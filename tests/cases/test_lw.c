@@ -252,6 +252,81 @@ static void lw_little_memory(void **state)
     }
 }
 
+enum { HEAD = 1024, DOCUMENTS = 9 };
+
+/* Long documents behind a short head that all share, one at a time: of two idle
+ * targets the one that has the head is the better one each time, but for what
+ * the documents drive out there. Each has its share, and keeps it. */
+static void lw_short_head_on_an_idle_fleet(void **state)
+{
+    static unsigned char bytes[LONG];
+    size_t home[DOCUMENTS];
+    size_t sent[2] = {0, 0};
+    struct fleet fleet;
+    (void)state;
+
+    open_lw(&fleet, 2, 1);
+    for (int turn = 0; turn < 3; turn++)
+        for (size_t i = 0; i < DOCUMENTS; i++) {
+            size_t index;
+
+            prompt_fill(bytes, HEAD, 1);
+            prompt_fill(bytes + HEAD, LONG - HEAD, 2 + i);
+            prompt_set(&fleet, bytes, LONG);
+            index = fleet_serve(&fleet);
+            if (turn)
+                assert_int_equal(index, home[i]);
+            home[i] = index;
+            sent[index] += !turn;
+        }
+    assert_in_range(sent[A], DOCUMENTS / 2, DOCUMENTS - DOCUMENTS / 2);
+    fleet_close(&fleet);
+}
+
+/* Sends |n| prompts with the same head of three quarters to A. */
+static void share_head(struct fleet *fleet, unsigned char *bytes, size_t n)
+{
+    prompt_fill(bytes, LONG, 1);
+    for (size_t i = 0; i < n; i++) {
+        prompt_fill(bytes + LONG / 4 * 3, LONG / 4, 2 + i);
+        prompt_warm(fleet, A, bytes, LONG);
+    }
+    prompt_fill(bytes + LONG / 4 * 3, LONG / 4, 2 + n);
+    prompt_set(fleet, bytes, LONG);
+}
+
+/* A head that all have in common draws nobody to the only one that has it. What
+ * a target holds beyond it does. */
+static void lw_common_head(void **state)
+{
+    static unsigned char bytes[LONG];
+    struct fleet fleet;
+    (void)state;
+
+    open_lw(&fleet, 2, 1);
+    hold_running(&fleet, A, 1); /* load says more than who was sent what */
+    hold_running(&fleet, B, 1);
+    share_head(&fleet, bytes, 256);
+    assert_int_equal(prompt_known_blocks(&fleet, A, bytes, LONG), 48);
+    /* A quarter to compute, half as dear again; one request runs. */
+    assert_near(fleet_score(&fleet, A), LONG / 4e3 / 4 * 1.5 + 2, 1e-9);
+    assert_near(fleet_score(&fleet, B), LONG / 4e3 / 4 * 1.5 + 2, 1e-9);
+    prompt_warm(&fleet, B, bytes, LONG);
+    prompt_fill(bytes + LONG / 8 * 7, LONG / 8, 1000);
+    assert_near(fleet_score(&fleet, A), LONG / 4e3 / 4 * 1.5 + 2, 1e-9);
+    assert_near(fleet_score(&fleet, B), LONG / 4e3 / 8 * 1.5 + 2, 1e-9);
+    fleet_close(&fleet);
+
+    open_lw(&fleet, 2, 1); /* no head counts as common */
+    fleet_param(&fleet, "prefix.common", 2);
+    hold_running(&fleet, A, 1);
+    hold_running(&fleet, B, 1);
+    share_head(&fleet, bytes, 256);
+    assert_near(fleet_score(&fleet, A), LONG / 4e3 / 4 * 1.5 + 2, 1e-9);
+    assert_near(fleet_score(&fleet, B), LONG / 4e3 * 1.5 + 2, 1e-9);
+    fleet_close(&fleet);
+}
+
 /* ---- others, slow start, who is out ---- */
 
 /* What others let wait there is work, too: so many prompts as usual. */
@@ -682,12 +757,30 @@ static void lw_evidence_in_the_hosts_tokens(void **state)
 
 /* ---- the rule ---- */
 
+/* By how much a token counts for more or less there than |eviction|, by what
+ * was sent where: as long as fewer requests run than there are targets. */
+static double leaning(struct fleet *fleet, size_t index, double eviction)
+{
+    double running = 0, blocks = 0, fill;
+
+    for (size_t t = 0; t < fleet->count; t++) {
+        running += fleet_work(fleet, t).running / (double)fleet->count;
+        blocks += (double)fleet_stats(fleet, t).prefix_blocks;
+    }
+    if (running >= 1 || blocks == 0 || !fleet->request.prompt_len)
+        return 1;
+    fill = (double)fleet_stats(fleet, index).prefix_blocks *
+           (double)fleet->count / blocks;
+    return 1 + 0.5 * (1 - running) * (fmin(fill, 2) - 1) / eviction;
+}
+
 /* The rule, written down from what can be read. */
 static double rule_of(struct fleet *fleet, size_t index, double weight,
                       double kilotokens, double part)
 {
     lbroute_work_model m = fleet_work(fleet, index);
-    double work = m.pending_kilotokens + kilotokens * (1 - part) * m.eviction;
+    double work = m.pending_kilotokens + kilotokens * (1 - part) * m.eviction *
+                                             leaning(fleet, index, m.eviction);
     double first;
 
     if (!m.known[FIRST])
@@ -743,12 +836,16 @@ static void lw_is_the_rule(void **state)
         }
         if (seed % 2)
             teach(&fleet, 4, slow);
-        fleet_gauge(&fleet, B, LBROUTE_GAUGE_RUNNING, 3);
-        fleet_gauge(&fleet, B, LBROUTE_GAUGE_WAITING, 2);
+        if (seed > 2) { /* never idle */
+            fleet_gauge(&fleet, B, LBROUTE_GAUGE_RUNNING, 3);
+            fleet_gauge(&fleet, B, LBROUTE_GAUGE_WAITING, 2);
+        }
         for (int i = 0; i < 300; i++) {
             fleet.now += test_rng_below(&rng, 20) * TEST_MS;
             late += fleet_work(&fleet, A).late_ns > 0;
             check_rule(&fleet, weights, &rng, bytes);
+            if (i % 100 == 0) /* idle now and then */
+                fleet_settle_all(&fleet, LBROUTE_EVENT_CANCEL);
             if (fleet.held_count > test_rng_below(&rng, 60))
                 fleet_settle_last(&fleet, LBROUTE_EVENT_CANCEL);
             while (fleet.held_count > 90)
@@ -988,6 +1085,8 @@ int main(void)
         cmocka_unit_test(lw_prompts_go_home),
         cmocka_unit_test(lw_origins_are_apart),
         cmocka_unit_test(lw_little_memory),
+        cmocka_unit_test(lw_short_head_on_an_idle_fleet),
+        cmocka_unit_test(lw_common_head),
         cmocka_unit_test(lw_others_wait),
         cmocka_unit_test(lw_slow_start),
         cmocka_unit_test(lw_who_is_out),

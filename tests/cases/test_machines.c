@@ -15,7 +15,7 @@
 #include "support/rng.h"
 #include "support/test.h"
 
-#define DECISIONS UINT64_C(0xc3c5d0a0a84346b1)
+#define DECISIONS UINT64_C(0x5abe1593d4985793)
 #define SNAPSHOT UINT64_C(0x95e0bc4bf9422cee)
 
 #define TARGETS 3
