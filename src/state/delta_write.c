@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "containers/sort.h"
 #include "state/delta.h"
+#include "state/target_list.h"
 
 /* ---- order ---- */
-
-static int named_before(const void *a, const void *b)
-{
-    const struct lbr_target *first = a;
-    const struct lbr_target *second = b;
-
-    return lbr_text_compare(first->name, second->name) < 0;
-}
 
 static int compare(uint64_t a, uint64_t b)
 {
@@ -62,15 +55,7 @@ static int item_before(const void *a, const void *b)
 
 static void arrange(const struct lbr_delta_content *content)
 {
-    uint32_t i;
-
-    if (content->target_count)
-        lbr_sort(content->targets, content->target_count, named_before);
-    for (i = 0; i < content->target_count; i++) {
-        struct lbr_target *target = content->targets[i];
-
-        target->slot.spare = i;
-    }
+    lbr_target_list_arrange(content->targets, content->target_count);
     if (content->item_count)
         lbr_sort(content->items, content->item_count, item_before);
 }
@@ -92,14 +77,8 @@ static void write_targets(struct lbr_writer *writer,
                           const struct lbr_delta_content *content)
 {
     size_t at = lbr_section_open(writer, LBR_DELTA_TARGETS);
-    uint32_t i;
 
-    lbr_put_count(writer, content->target_count);
-    for (i = 0; i < content->target_count; i++) {
-        const struct lbr_target *target = content->targets[i];
-
-        lbr_put_text(writer, target->name.bytes, target->name.length);
-    }
+    lbr_target_list_put(writer, content->targets, content->target_count);
     lbr_section_close(writer, at);
 }
 

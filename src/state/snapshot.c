@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "state/snapshot.h"
 
-#include "containers/sort.h"
 #include "state/registry.h"
+#include "state/target_list.h"
 
 static const unsigned char magic[8] = {'l', 'b', 'r', 's', 'n', 'a', 'p', 0x1a};
 
@@ -16,14 +16,6 @@ void lbr_section_begin(struct lbr_saving *saving, enum lbr_section kind)
 void lbr_section_end(struct lbr_saving *saving)
 {
     lbr_section_close(saving->writer, saving->section);
-}
-
-static int named_before(const void *a, const void *b)
-{
-    const struct lbr_target *first = a;
-    const struct lbr_target *second = b;
-
-    return lbr_text_compare(first->name, second->name) < 0;
 }
 
 /* Lists all targets in the order of their names, and numbers them. */
@@ -44,25 +36,14 @@ static int list_targets(struct lbr_saving *saving)
     while ((target = lbr_slab_next(slab, target ? target->slot.handle : 0)) !=
            NULL)
         saving->targets[i++] = target;
-    lbr_sort(saving->targets, slab->live, named_before);
-    for (i = 0; i < slab->live; i++) {
-        target = saving->targets[i];
-        target->slot.spare = i;
-    }
+    lbr_target_list_arrange(saving->targets, slab->live);
     return 1;
 }
 
 static void save_targets(struct lbr_saving *saving)
 {
-    uint32_t i;
-
     lbr_section_begin(saving, LBR_SECTION_TARGETS);
-    lbr_put_count(saving->writer, saving->target_count);
-    for (i = 0; i < saving->target_count; i++) {
-        const struct lbr_target *target = saving->targets[i];
-
-        lbr_put_text(saving->writer, target->name.bytes, target->name.length);
-    }
+    lbr_target_list_put(saving->writer, saving->targets, saving->target_count);
     lbr_section_end(saving);
 }
 
