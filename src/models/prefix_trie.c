@@ -241,12 +241,17 @@ static struct lbr_trie_hold *touch(struct lbr_trie *trie,
     return lowest;
 }
 
-static size_t rest_of(size_t whole, size_t part)
+static uint64_t rest_of(uint64_t whole, uint64_t part)
 {
     return whole > part ? whole - part : 0;
 }
 
-static size_t at_least(size_t value, size_t least)
+static uint64_t lower(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t at_least(uint64_t value, uint64_t least)
 {
     return value < least ? least : value;
 }
@@ -257,15 +262,15 @@ static size_t at_least(size_t value, size_t least)
  * long ones. Both may begin, whatever the budgets. */
 static void set_limits(struct lbr_trie *trie)
 {
-    size_t whole = trie->budgets + trie->budgets / 16 + TEXT_CHUNK;
-    size_t texts = lbr_arena_held(&trie->texts);
-    size_t records = (size_t)trie->records.held;
+    uint64_t whole = trie->budgets + trie->budgets / 16 + TEXT_CHUNK;
+    uint64_t for_texts =
+        at_least(rest_of(whole, trie->records.held), TEXT_CHUNK);
+    uint64_t for_records =
+        lower(whole - whole / 8, rest_of(whole, lbr_arena_held(&trie->texts)));
 
-    trie->records.limit = at_least(
-        shorter(whole - whole / 8, rest_of(whole, texts)), FIRST_RECORDS);
-    lbr_arena_set_limit(
-        &trie->texts,
-        trie->budgets ? at_least(rest_of(whole, records), TEXT_CHUNK) : 0);
+    trie->records.limit = at_least(for_records, FIRST_RECORDS);
+    lbr_arena_set_limit(&trie->texts,
+                        trie->budgets ? (size_t)lower(for_texts, SIZE_MAX) : 0);
 }
 
 /* Evicts one hold for want of memory, but nothing as new as |keep|. Returns 0
@@ -412,7 +417,7 @@ void lbr_trie_set_budget(struct lbr_trie *trie, struct lbr_trie_owner *owner,
 {
     if (owner->budget != budget) {
         trie->budgets -= owner->budget;
-        owner->budget = shorter(budget, SIZE_MAX / 2 - trie->budgets);
+        owner->budget = (size_t)lower(budget, UINT64_MAX / 2 - trie->budgets);
         trie->budgets += owner->budget;
     }
     set_limits(trie);

@@ -116,7 +116,7 @@ struct lbr_trie {
     struct lbr_map held;     /* (node, owner) ─▶ hold, but a node's first */
     struct lbr_link pending; /* nodes that may be joined with their child */
     struct lbr_link over;    /* owners that a split put above their budget */
-    size_t budgets;          /* of all owners: what the trie may take */
+    uint64_t budgets;        /* of all owners: what the trie may take */
     uint32_t unit;           /* bytes of a symbol: 1 or 8 */
     uint32_t requests;       /* recorded so far, modulo 2^32 */
     const struct lbr_trie_stakes *stakes; /* NULL: owners hold for themselves */

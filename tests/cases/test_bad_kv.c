@@ -175,7 +175,14 @@ static void kv_bad_sources(void **state)
 
 static void kv_bad_sizes(void **state)
 {
-    static const size_t odd[] = {0, 1, 4, 7, 9, 12};
+    static const size_t odd[] = {
+        0,
+        1,
+        sizeof(size_t) / 2,
+        sizeof(size_t) - 1,
+        sizeof(size_t) + 1,
+        sizeof(size_t) + sizeof(size_t) / 2,
+    };
     lbroute_kv_event event;
     lbroute_kv_batch batch;
     lbroute_kv_result result;

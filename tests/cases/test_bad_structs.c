@@ -159,7 +159,8 @@ static void mark_tails(struct longer *longer, size_t at, unsigned char value)
 }
 
 /* Sizes that no compiler gives. */
-static const size_t odd_sizes[] = {0, 1, 4, sizeof(size_t) - 1};
+static const size_t odd_sizes[] = {0, 1, sizeof(size_t) / 2,
+                                   sizeof(size_t) - 1};
 
 static void unusable_sizes(struct busy *busy, size_t size)
 {

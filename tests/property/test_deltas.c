@@ -42,7 +42,7 @@ static void start_with(struct gateway *gateway, const char *strategy,
     CHECK_I(lbroute_router_create(options, &gateway->router), LBROUTE_OK);
     gateway->pool = api_pool(gateway->router, "pool", strategy);
     for (size_t i = 0; i < TARGETS; i++) {
-        size_t number = (i + options->seed) % TARGETS;
+        size_t number = (size_t)((i + options->seed) % TARGETS);
         char name[3] = {'t', (char)('0' + number), 0};
         gateway->targets[number] =
             api_target(gateway->router, gateway->pool, name, 1);

@@ -61,16 +61,15 @@ static void add(struct world *world)
     struct lbr_news_item head = {0};
     uint64_t dropped = world->news.dropped;
 
-    added->length = test_rng_below(&world->rng, 20)
-                        ? test_rng_below(&world->rng, 200)
-                        : test_rng_below(&world->rng, LONGEST);
+    added->length = (size_t)test_rng_below(
+        &world->rng, test_rng_below(&world->rng, 20) ? 200 : LONGEST);
     added->first = (unsigned char)test_rng_below(&world->rng, 256);
     for (size_t i = 0; i < added->length; i++)
         symbols[i] = (unsigned char)(added->first + i);
     head.key = world->end;
     lbr_news_add(&world->news, &head, symbols, added->length);
     world->end++;
-    world->begin += world->news.dropped - dropped;
+    world->begin += (size_t)(world->news.dropped - dropped);
 }
 
 static void collect(struct world *world)

@@ -57,7 +57,7 @@ static void any_order(void **state)
         struct lbr_peer peer;
         struct account account;
         /* Now and then far ahead, so that all before it are too old. */
-        uint64_t ahead = seed % 5 ? 20 : 150;
+        size_t ahead = seed % 5 ? 20 : 150;
         uint64_t around = 1 + test_rng_below(&rng, 100);
 
         unit_heap_open(&heap);
