@@ -44,11 +44,21 @@ static double remembered_part(const struct lbr_pick *pick, uint32_t position)
            (double)affinity->length;
 }
 
-double lbr_latency_uncached(const struct lbr_pick *pick, uint32_t position)
+/* Of a source that is known in part the memory may know more. */
+static double cached_part(const struct lbr_pick *pick, uint32_t position)
 {
     double resident = pick->look ? resident_part(pick, position) : (double)NAN;
 
-    return 1 - (isnan(resident) ? remembered_part(pick, position) : resident);
+    if (!isnan(resident) &&
+        !lbr_kv_side_partial(&pick->router->kv,
+                             &lbr_pick_target(pick, position)->kv))
+        return resident;
+    return fmax(resident, remembered_part(pick, position));
+}
+
+double lbr_latency_uncached(const struct lbr_pick *pick, uint32_t position)
+{
+    return 1 - cached_part(pick, position);
 }
 
 struct lbr_forecast_request lbr_latency_request(const struct lbr_pick *pick)

@@ -18,7 +18,7 @@ struct lbr_forecast_request lbr_latency_request(const struct lbr_pick *pick);
 
 /* The part of the prompt that a member must still compute, by KV events where
  * this pick has looked at them and they can be believed, else by what was sent
- * there. */
+ * there; by whichever knows more while an engine is older than the router. */
 double lbr_latency_uncached(const struct lbr_pick *pick, uint32_t position);
 
 /* What a member is expected to need for the request, ns, less what it knows of

@@ -120,6 +120,14 @@ int lbr_kv_source_get(struct lbr_kv_store *store, struct lbr_target *target,
     return add_source(store, target, side, number, source);
 }
 
+void lbr_kv_source_set_partial(struct lbr_kv_store *store,
+                               struct lbr_kv_source *source, int partial)
+{
+    store->partial_sources += (uint32_t)partial;
+    store->partial_sources -= (uint32_t)source->partial;
+    source->partial = partial;
+}
+
 /* What it holds counts no more. The next store gives it a new owner. */
 static void forget(struct lbr_kv_store *store, struct lbr_kv_source *source)
 {
@@ -136,6 +144,7 @@ void lbr_kv_source_drop(struct lbr_kv_store *store,
 {
     lbr_kv_aside_drop_all(store, source);
     forget(store, source);
+    lbr_kv_source_set_partial(store, source, 0);
     lbr_list_remove(&source->siblings);
     lbr_slab_give(&store->sources, source);
 }
@@ -209,6 +218,7 @@ static void begin_restarted(struct lbr_kv_store *store,
 {
     lbr_kv_aside_drop_all(store, source);
     forget(store, source);
+    lbr_kv_source_set_partial(store, source, 0);
     lbr_kv_sequence_restart(&source->sequence);
     source->counts.restarts++;
     source->restarted = stamp->number != 0;
@@ -237,6 +247,8 @@ void lbr_kv_source_begin(struct lbr_kv_store *store,
         open_batch(source, LBR_KV_OPEN_APPLY, stamp, LBROUTE_KV_APPLIED);
         return;
     }
+    if (source->sequence.next == LBR_KV_NO_NUMBER)
+        lbr_kv_source_set_partial(store, source, stamp->number != 0);
     switch (lbr_kv_sequence_judge(&source->sequence, stamp)) {
     case LBR_KV_ORDER_NEXT:
         begin_next(source, stamp, LBROUTE_KV_APPLIED);
@@ -267,9 +279,11 @@ static void apply(struct lbr_kv_store *store, struct lbr_kv_source *source,
                               count - i < AHEAD ? count - i : AHEAD);
         if (ops[i].verb == LBR_KV_EMPTY) {
             forget(store, source);
+            lbr_kv_source_set_partial(store, source, 0);
             source->counts.clears++;
         } else if (!lbr_kv_row_apply(store, source, &ops[i], rules, result)) {
             forget(store, source);
+            lbr_kv_source_set_partial(store, source, 1);
         }
     }
 }
@@ -373,6 +387,19 @@ int lbr_kv_source_state(const struct lbr_kv_source *source,
         lbr_time_since(side->asked_until, side->asked_since) > ttl)
         return LBROUTE_KV_SOURCE_STALE;
     return LBROUTE_KV_SOURCE_FRESH;
+}
+
+int lbr_kv_side_partial(const struct lbr_kv_store *store,
+                        const struct lbr_kv_side *side)
+{
+    const struct lbr_link *link = side->sources.next;
+
+    if (!store->partial_sources)
+        return 0;
+    while (link != &side->sources &&
+           !LBR_OWNER(link, struct lbr_kv_source, siblings)->partial)
+        link = link->next;
+    return link != &side->sources;
 }
 
 int lbr_kv_side_state(const struct lbr_kv_side *side, uint64_t ttl)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Sources of KV events: what each said, and how far it can be believed.
  *
- *     target ─▶ sources, by number ─┬─ owner      what is resident, in the
- * index ├─ sequence   which batch is next └─ aside      batches behind a gap,
- * in order
+ *     target ─▶ sources, by number ─┬─ owner      what is resident (index)
+ *                                   ├─ sequence   which batch is next
+ *                                   └─ aside      batches behind a gap
  *
  * A batch comes as a row of operations, one for each block. Those of a batch
- * behind a gap are kept aside until what is missing has come. */
+ * behind a gap are kept aside until what is missing has come. Of a source that
+ * is first heard in the middle, since its engine is older than the router, only
+ * a part is known for good: engines do not tell again what they hold. */
 #ifndef LBR_STATE_KV_SOURCE_H
 #define LBR_STATE_KV_SOURCE_H
 
@@ -70,6 +72,7 @@ struct lbr_kv_source {
     struct lbr_kv_owner *owner; /* NULL: holds nothing */
     struct lbr_kv_sequence sequence;
     int restarted; /* what is missing are the first batches */
+    int partial;   /* what was told before is not known */
     struct lbr_link aside;
     uint64_t heard_at; /* LBR_NEVER: not yet */
 
@@ -106,6 +109,7 @@ struct lbr_kv_store {
     struct lbr_memory *memory;
     struct lbr_kv_index index;
     struct lbr_slab sources;
+    uint32_t partial_sources; /* so many of them */
     uint32_t aside_ops, most_aside;
     uint64_t looks; /* at prompts, so far */
 };
@@ -149,6 +153,15 @@ void lbr_kv_side_purge(struct lbr_kv_store *store, struct lbr_kv_side *side);
 /* Forgets what a source said, and which batch is next. */
 void lbr_kv_source_clear(struct lbr_kv_store *store,
                          struct lbr_kv_source *source);
+
+/* Whether the engine may hold what it told before the source was heard, or what
+ * was forgotten here. */
+void lbr_kv_source_set_partial(struct lbr_kv_store *store,
+                               struct lbr_kv_source *source, int partial);
+
+/* Whether that is so for one of the sources. */
+int lbr_kv_side_partial(const struct lbr_kv_store *store,
+                        const struct lbr_kv_side *side);
 
 /* Begins a batch: says what it is, and what becomes of its operations. A batch
  * without a number is taken over as it comes. */

@@ -2,10 +2,9 @@
 /* Sources of KV events and what is resident by them.
  *
  *     number of sources
- *     source: target, number, block size, whether it restarted, when it was
- *             heard, its sequence, blocks that wait for others
- *     …
- *     labels, by the place of their source in this list
+ *     source: target, number, block size, whether it restarted (1) and is known
+ *             in part (2), when it was heard, its sequence, blocks that wait
+ * for others … labels, by the place of their source in this list
  */
 #include "models/kv_index_room.h"
 #include "models/kv_index_saved.h"
@@ -32,7 +31,7 @@ static void put_source(struct lbr_saving *saving,
     lbr_put_count(writer, source->target->slot.spare);
     lbr_put_u32(writer, source->number);
     lbr_put_count(writer, source->block_size);
-    lbr_put_u8(writer, (uint8_t)source->restarted);
+    lbr_put_u8(writer, (uint8_t)(source->restarted | (source->partial << 1)));
     lbr_put_age(writer, source->heard_at);
     lbr_kv_sequence_save(&source->sequence, open_number(source), writer);
     lbr_kv_waiting_save(source->owner, writer);
@@ -107,17 +106,19 @@ static struct lbr_kv_owner *load_source(struct lbr_loading *loading,
     uint32_t named = lbr_get_u32(reader);
     struct lbr_kv_source read = {0};
     struct lbr_kv_source *source = NULL;
+    uint8_t how;
 
     read.block_size = (uint32_t)lbr_get_count(reader, UINT32_MAX);
-    read.restarted = lbr_get_u8(reader);
+    how = lbr_get_u8(reader);
     read.heard_at = lbr_get_age(reader);
     lbr_kv_sequence_load(&read.sequence, reader);
-    lbr_demand(reader, named != UINT32_MAX && read.restarted <= 1);
+    lbr_demand(reader, named != UINT32_MAX && how <= 3);
     if (loading->stage == LBR_LOAD_TAKE && !reader->broken)
         source = take_source(loading, number, named);
     if (source) {
         source->block_size = read.block_size;
-        source->restarted = read.restarted;
+        source->restarted = how & 1;
+        lbr_kv_source_set_partial(&loading->router->kv, source, how >> 1);
         source->heard_at = read.heard_at;
         source->sequence = read.sequence;
         lbr_kv_waiting_load(&loading->router->kv.index, source->owner, reader);
