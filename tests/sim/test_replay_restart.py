@@ -51,15 +51,32 @@ class Restart(ReplayCase):
         self.assertEqual(cold["snapshot_bytes"], 0)
         self.assertEqual(cold["forgotten"], told["forgotten"])
 
+    def hits(self, strategy, how, span, *arguments):
+        run = self.one(strategy, "50%:" + how, *arguments)
+        return run["restart"][span]["hit_share"]
+
     # A router that was told keeps nearly all hits of the minute after; one that
     # was not loses many.
     def test_hits_are_kept(self):
         for strategy in ("cache_aware", "kv_aware", "precise_cache_aware"):
             none, warm, cold = (
-                self.one(strategy, "50%:" + how)["restart"]["after"]["hit_share"]
+                self.hits(strategy, how, "after", "--kv-replay", "off")
                 for how in ("none", "snapshot", "cold"))
             self.assertGreater(warm, none - 0.06, strategy)
             self.assertLess(cold, none - 0.12, strategy)
+
+    # Engines that still have all that they said tell a new router, too.
+    def test_engines_tell_again(self):
+        for strategy in ("precise_cache_aware", "least_work"):
+            none, cold = (self.hits(strategy, how, "after")
+                          for how in ("none", "cold"))
+            self.assertGreater(cold, none - 0.06, strategy)
+
+    # Those that do not are found out: by what is sent there from then on.
+    def test_engines_that_do_not_tell_again(self):
+        none, cold = (self.hits("least_work", how, "rest", "--kv-replay", "off")
+                      for how in ("none", "cold"))
+        self.assertGreater(cold, none - 0.1)
 
     def test_same_bytes(self):
         first = self.runs(*CHAT, "--restart-router", "50%", "--strategy",

@@ -23,6 +23,8 @@ static void replace_router(struct fleet *fleet)
 
     fleet->log->handover.snapshot_bytes =
         routers_restart(&fleet->routers, REPLACED, told, fleet->now);
+    if (!told)
+        kv_feed_join(&fleet->kv, fleet->now);
     forget_flights(fleet);
 }
 

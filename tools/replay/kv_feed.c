@@ -148,20 +148,20 @@ bool kv_feed_arrive(struct kv_feed *feed, uint32_t target, uint64_t now)
     return false;
 }
 
-/* The first batch that an engine still had when it was asked. */
-static size_t oldest_kept(const struct kv_link *link)
+/* Of the batches from `wanted` to `end`, the first that an engine has when
+ * there are `end`. */
+static size_t oldest_kept(size_t wanted, size_t end)
 {
-    size_t oldest = link->stream.process + (size_t)link->first;
-
-    if (link->snapshot > RING_BATCHES && link->snapshot - RING_BATCHES > oldest)
-        return link->snapshot - RING_BATCHES;
-    return oldest;
+    return end > RING_BATCHES && end - RING_BATCHES > wanted
+               ? end - RING_BATCHES
+               : wanted;
 }
 
 bool kv_feed_replay(struct kv_feed *feed, uint32_t target, uint64_t now)
 {
     struct kv_link *link = &feed->links[target];
-    size_t oldest = oldest_kept(link);
+    size_t oldest =
+        oldest_kept(link->stream.process + (size_t)link->first, link->snapshot);
     uint64_t first;
 
     link->asking = false;
@@ -183,6 +183,26 @@ void kv_feed_restart(struct kv_feed *feed, uint32_t target)
 {
     if (feed->count > 0)
         kv_stream_restart(&feed->links[target].stream);
+}
+
+/* What has not arrived yet comes by itself. */
+static void join(struct kv_feed *feed, uint32_t target, uint64_t now)
+{
+    const struct kv_link *link = &feed->links[target];
+    size_t i = oldest_kept(link->stream.process, link->sent);
+
+    for (; i < link->sent; i++)
+        deliver(feed, target, i, now);
+}
+
+void kv_feed_join(struct kv_feed *feed, uint64_t now)
+{
+    if (feed->plain || !feed->options->replay)
+        return;
+    for (size_t i = 0; i < feed->count; i++) {
+        join(feed, (uint32_t)i, now);
+        feed->counts.replays++;
+    }
 }
 
 /* Compares what a decision said with what it could know. */

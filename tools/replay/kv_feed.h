@@ -8,7 +8,7 @@
  *
  * A host that finds that batches are missing asks the engine for what it still
  * has from there on, and gets it after the same delay. What the engine has no
- * more ends with lbroute_kv_clear().
+ * more ends with lbroute_kv_clear(). A host that begins asks for all of it.
  */
 #ifndef LBROUTE_REPLAY_KV_FEED_H
 #define LBROUTE_REPLAY_KV_FEED_H
@@ -101,6 +101,10 @@ bool kv_feed_replay(struct kv_feed *feed, uint32_t target, uint64_t now);
 
 /** The engine started anew. */
 void kv_feed_restart(struct kv_feed *feed, uint32_t target);
+
+/** A router that knows nothing takes the place of another: it asks all engines
+ * for what they still have, and gets it at once. */
+void kv_feed_join(struct kv_feed *feed, uint64_t now);
 
 /** A router picked a target, and said how many leading blocks of the prompt are
  * there. */
