@@ -4,7 +4,7 @@
 #include <event2/http.h>
 #include <event2/util.h>
 
-#include <netinet/in.h>
+#include <arpa/inet.h>
 #include <string.h>
 
 struct ip {
@@ -18,9 +18,9 @@ static struct ip read_ip(const char *text)
     struct ip ip;
 
     memset(&ip, 0, sizeof(ip));
-    if (evutil_inet_pton(AF_INET, text, &ip.v4) == 1)
+    if (inet_pton(AF_INET, text, &ip.v4) == 1)
         ip.family = AF_INET;
-    else if (evutil_inet_pton(AF_INET6, text, &ip.v6) == 1)
+    else if (inet_pton(AF_INET6, text, &ip.v6) == 1)
         ip.family = AF_INET6;
     return ip;
 }
