@@ -55,10 +55,12 @@ static int free_input(void **state)
 
 /* The length of a scalar, or of the head of an array or map, by the table of
  * formats in the specification; `count` receives the values that follow. */
-static size_t spec_length(const unsigned char *at, size_t there, size_t *count)
+static uint64_t spec_length(const unsigned char *at, size_t there,
+                            uint64_t *count)
 {
     unsigned b = at[0];
-    size_t field = 0, n = 0;
+    size_t field = 0;
+    uint64_t n = 0;
 
     *count = 0;
     if (b <= 0x7f || b >= 0xe0 || b == 0xc0 || b == 0xc2 || b == 0xc3)
@@ -76,7 +78,7 @@ static size_t spec_length(const unsigned char *at, size_t there, size_t *count)
     if (b == 0xc6 || b == 0xc9 || b == 0xdb || b == 0xdd || b == 0xdf)
         field = 4;
     if (there < 1 + field)
-        return SIZE_MAX;
+        return UINT64_MAX;
     for (size_t i = 0; i < field; i++)
         n = n * 256 + at[1 + i];
     if (b >= 0xdc) {
@@ -110,7 +112,7 @@ static size_t spec_length(const unsigned char *at, size_t there, size_t *count)
     case 0xd8:
         return 18;
     default:
-        return SIZE_MAX; /* 0xc1 */
+        return UINT64_MAX; /* 0xc1 */
     }
 }
 
@@ -118,17 +120,17 @@ static size_t spec_length(const unsigned char *at, size_t there, size_t *count)
 static size_t spec_end(const unsigned char *bytes, size_t length, size_t from,
                        unsigned depth)
 {
-    size_t count;
+    uint64_t count;
 
     if (from >= length)
         return SIZE_MAX;
-    size_t taken = spec_length(bytes + from, length - from, &count);
+    uint64_t taken = spec_length(bytes + from, length - from, &count);
     int container = (bytes[from] >= 0x80 && bytes[from] <= 0x9f) ||
                     (bytes[from] >= 0xdc && bytes[from] <= 0xdf);
     if (taken > length - from || (container && depth == LBR_MSGPACK_DEPTH))
         return SIZE_MAX;
-    from += taken;
-    for (size_t i = 0; i < count && from != SIZE_MAX; i++)
+    from += (size_t)taken;
+    for (uint64_t i = 0; i < count && from != SIZE_MAX; i++)
         from = spec_end(bytes, length, from, depth + 1);
     return from;
 }
