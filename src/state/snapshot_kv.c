@@ -2,9 +2,10 @@
 /* Sources of KV events and what is resident by them.
  *
  *     number of sources
- *     source: target, number, block size, whether it restarted (1) and is known
- *             in part (2), when it was heard, its sequence, blocks that wait
- * for others … labels, by the place of their source in this list
+ *     source: target, number, block size, 1: restarted + 2: known in part,
+ *             when it was heard, its sequence, blocks that wait for others
+ *     …
+ *     labels, by the place of their source in this list
  */
 #include "models/kv_index_room.h"
 #include "models/kv_index_saved.h"
