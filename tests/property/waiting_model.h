@@ -23,7 +23,8 @@ struct room_client {
 struct room_waiter {
     enum room_state state;
     uint64_t tag, place;
-    size_t client, model; /**< `model` tells those apart that suit others. */
+    size_t client, model; /**< `model` tells those apart that suit others; those
+                           * that nobody serves are one. */
     int priority;
     double input, output; /**< Tokens that it says it will use. */
     double cost;

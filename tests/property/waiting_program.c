@@ -192,7 +192,7 @@ static void fill_request(struct program *program, lbroute_request *request,
                          lbroute_target excluded[TARGETS])
 {
     static const char *const clients[] = {NULL, "a", "b", "c", "d"};
-    static const char *const models[] = {NULL, "m", "n"};
+    static const char *const models[] = {NULL, "m", "n"}; /* nobody's */
     uint8_t who = take(program);
     uint8_t what = take(program);
     uint8_t more = take(program);
@@ -205,9 +205,9 @@ static void fill_request(struct program *program, lbroute_request *request,
     request->client_len = who % 5 > 0;
     if (!program->fair)
         waiter->client = 0;
-    waiter->model = who / 5 % 8 < 3 ? who / 5 % 8 : 0;
-    request->model = models[waiter->model];
-    request->model_len = waiter->model > 0;
+    request->model = models[who / 5 % 8 < 3 ? who / 5 % 8 : 0];
+    request->model_len = request->model != NULL;
+    waiter->model = request->model_len;
     if (who > 180)
         waiter->priority = request->priority = (int32_t)(who % 16) - 8;
     request->input_tokens = what % 16 * 100;
