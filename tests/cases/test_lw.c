@@ -499,22 +499,6 @@ static void lw_moved_target(void **state)
     fleet_close(&fleet);
 }
 
-/* Restores what one fleet has learned to another. */
-static void carry_over(struct fleet *from, struct fleet *to)
-{
-    static unsigned char bytes[1 << 20];
-    lbroute_restore_result result;
-    size_t length = 0;
-
-    assert_int_equal(
-        lbroute_snapshot(from->router, from->now, bytes, sizeof bytes, &length),
-        LBROUTE_OK);
-    lbroute_restore_result_init(&result, sizeof result);
-    assert_int_equal(
-        lbroute_restore(to->router, bytes, length, to->now, 0, &result),
-        LBROUTE_OK);
-}
-
 /* A restored target is as slow as it was by the times that come with it, and
  * not by those that its pool has learned meanwhile. */
 static void lw_restored_target(void **state)
@@ -531,7 +515,7 @@ static void lw_restored_target(void **state)
         open_lw(&fleets[1], 3, 1);
         if (learned)
             teach(&fleets[1], learned, slow);
-        carry_over(&fleets[0], &fleets[1]);
+        fleet_carry_over(&fleets[0], &fleets[1]);
         after = fleet_work(&fleets[1], C);
         assert_near(after.slowness[FIRST], learned ? 1 : before.slowness[FIRST],
                     1e-9);
@@ -866,7 +850,7 @@ static void lw_after_another_strategy(void **state)
     open_lw(&fleets[0], 3, 1);
     teach(&fleets[0], 3, slow);
     fleet_open(&fleets[1], "fastest", 3, 1);
-    carry_over(&fleets[0], &fleets[1]);
+    fleet_carry_over(&fleets[0], &fleets[1]);
     fleet_strategy(&fleets[1], "least_work");
     fleets[1].request.input_tokens = 1000;
     for (size_t t = 0; t < 3; t++) {

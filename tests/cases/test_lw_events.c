@@ -140,19 +140,6 @@ static void lw_one_rank_is_older(void **state)
     fleet_close(&fleet);
 }
 
-static void restore(struct fleet *from, struct fleet *to)
-{
-    static unsigned char bytes[1 << 20];
-    size_t length = 0;
-
-    assert_int_equal(
-        lbroute_snapshot(from->router, from->now, bytes, sizeof bytes, &length),
-        LBROUTE_OK);
-    assert_int_equal(
-        lbroute_restore(to->router, bytes, length, to->now, 0, NULL),
-        LBROUTE_OK);
-}
-
 /* A restored router knows from when on it has heard everything. */
 static void lw_older_than_the_restored(void **state)
 {
@@ -165,7 +152,7 @@ static void lw_older_than_the_restored(void **state)
         open_at(&before, s, seq);
         fleet_open(&after, "least_work", 2, 1);
         kv_ask(&after, 1, LAST);
-        restore(&before, &after);
+        fleet_carry_over(&before, &after);
         assert_int_equal(goes_home(&after), seq > 0);
         fleet_close(&before);
         fleet_close(&after);

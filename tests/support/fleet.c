@@ -55,6 +55,19 @@ void fleet_close(struct fleet *fleet)
     memset(fleet, 0, sizeof *fleet);
 }
 
+void fleet_carry_over(const struct fleet *from, struct fleet *to)
+{
+    static unsigned char bytes[1 << 20];
+    size_t length = 0;
+
+    assert_int_equal(
+        lbroute_snapshot(from->router, from->now, bytes, sizeof bytes, &length),
+        LBROUTE_OK);
+    assert_int_equal(
+        lbroute_restore(to->router, bytes, length, to->now, 0, NULL),
+        LBROUTE_OK);
+}
+
 lbroute_pool fleet_add_pool(struct fleet *fleet, const char *name,
                             const char *strategy)
 {

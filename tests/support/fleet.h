@@ -58,6 +58,9 @@ void fleet_open_options(struct fleet *fleet,
 /* Destroys the router and checks that every byte came back. */
 void fleet_close(struct fleet *fleet);
 
+/* Restores what one fleet has learned to another. */
+void fleet_carry_over(const struct fleet *from, struct fleet *to);
+
 /* Adds a pool and makes it the current one. */
 lbroute_pool fleet_add_pool(struct fleet *fleet, const char *name,
                             const char *strategy);
